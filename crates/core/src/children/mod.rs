@@ -12,6 +12,10 @@ pub(crate) mod share;
 use mainpath_types::{CallId, ChildMode, ChildOutcome, ChildPlace, Millis, Share, TraceId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// So many collaborators a reminder names.
+const MOST_LATELY: usize = 8;
 
 /// All children of a trace, in the order in which they were started.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -37,6 +41,8 @@ pub struct Child {
     pub trace: Option<TraceId>,
     /// What it is for.
     pub mode: ChildMode,
+    /// Its task in short.
+    pub task: Arc<str>,
     /// Where it works.
     pub place: ChildPlace,
     /// The event of its log after which this work begins.
@@ -67,6 +73,18 @@ impl Children {
     /// A child of a call.
     pub fn get(&self, call: CallId, nth: u16) -> Option<&Child> {
         self.of(call).find(|child| child.nth == nth)
+    }
+
+    /// The newest work of each of the traces that worked last, oldest first: who there is to go on with.
+    pub(crate) fn lately(&self) -> Vec<&Child> {
+        let mut found: Vec<&Child> = Vec::new();
+        for child in self.list.iter().rev().filter(|child| child.trace.is_some()) {
+            if found.len() < MOST_LATELY && !found.iter().any(|known| known.trace == child.trace) {
+                found.push(child);
+            }
+        }
+        found.reverse();
+        found
     }
 
     /// Those that have not ended.

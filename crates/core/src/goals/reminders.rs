@@ -2,8 +2,8 @@
 //! the owner's hooks have to say. A stored message at the tail, so that no prefix breaks.
 
 use crate::goals::view::LEGEND;
-use crate::{NodeKind, Run, SpecHead, State, estimate};
-use mainpath_types::{HookText, Injected, Limits};
+use crate::{Child, NodeKind, Run, SpecHead, State, estimate};
+use mainpath_types::{ChildOutcome, HookText, Injected, Limits};
 use std::fmt::Write;
 
 /// So many characters of one hook's text are taken in, and so many of all hooks together.
@@ -36,6 +36,10 @@ pub(crate) fn injected(state: &State, run: &Run, spec: &SpecHead, said: &[HookTe
     if !state.goals.is_empty() {
         let _ = write!(text, "\n\n## Current plan\n{}\n({LEGEND})", state.goals.short_view());
     }
+    let others = collaborators(state);
+    if !others.is_empty() {
+        let _ = write!(text, "\n\n## Active collaborators\n{}", others.join("\n"));
+    }
     if state.goals.is_empty() && state.reminders.pin_is_news {
         text.push_str("\n\nNothing is pinned any more.");
     }
@@ -63,6 +67,21 @@ pub(crate) fn injected(state: &State, run: &Run, spec: &SpecHead, said: &[HookTe
     let mut injected = Injected { seq: state.tree.next_seq(), text, tokens: 0, hooks };
     injected.tokens = estimate(&reminder(&injected)).saturating_add(4);
     injected
+}
+
+/// The agents that worked for this one last, a line each. What they said is not repeated: here it would be taken for the system's words.
+fn collaborators(state: &State) -> Vec<String> {
+    let line = |child: &Child| {
+        let how = match child.outcome {
+            None => "running",
+            Some(ChildOutcome::Result) => "completed",
+            Some(ChildOutcome::Partial) => "came to a limit",
+            Some(ChildOutcome::Failed) => "failed",
+            Some(ChildOutcome::Stopped) => "stopped",
+        };
+        Some(format!("- {} [agent, {how}]: {}", child.trace.as_ref()?, child.task))
+    };
+    state.children.lately().into_iter().filter_map(line).collect()
 }
 
 /// Where things stand now, where every request of a spec is to end with that: the plan in short, and what is left of the budgets.
