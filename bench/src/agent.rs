@@ -8,7 +8,7 @@ use mainpath_sandbox::Launcher;
 use mainpath_store::files::Disk;
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{FilesStore, Options, Scheduler, Scope};
-use mainpath_tools::{Fut, Tool, ToolContext, ToolDoc, Tools};
+use mainpath_tools::{AgentTool, Fut, Tool, ToolContext, ToolDoc, Tools};
 use mainpath_types::{EffectClass, EventKind, Limits, Profile, Spec, ToolOutput, TraceId};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -87,7 +87,7 @@ impl Agents {
         let runtime = Runtime::new(Config {
             store: store.clone(),
             scheduler: store.scheduler() as Arc<dyn Scheduler>,
-            tools: tools(),
+            tools: tools().with(AgentTool),
             models: Arc::new(EnvModels::default()),
             vault: Vault::default(),
             launcher: Launcher::current_exe(),

@@ -1,5 +1,6 @@
 //! The measures. Each is a function that gives rows, and runs in a process of its own.
 
+mod children;
 mod crowd;
 mod experience;
 mod gate;
@@ -22,10 +23,11 @@ use std::process::{Command, Stdio};
 type Measure = fn(bool) -> Result<Vec<Row>, Fail>;
 
 /// By name, in the order of the table.
-const MEASURES: [(&str, Measure); 21] = [
+const MEASURES: [(&str, Measure); 22] = [
     ("latency", latency::latency),
     ("growth", latency::growth),
     ("crowd", crowd::crowd),
+    ("children", children::children),
     ("waiting", waiting::waiting),
     ("parked", waiting::parked),
     ("open", open::open),
