@@ -97,6 +97,7 @@ impl Agents {
                 Policy::builtin(folders).map(Arc::new).map_err(|error| error.to_string())
             }),
             hooks: Hooks::default(),
+            messenger: None,
             clock: system_clock,
         });
         Ok(Agents { runtime, store, disk, scope: Scope::local(), workspace })

@@ -2,6 +2,7 @@
 
 use crate::calls::decide as calls;
 use crate::calls::end::{resolved, started};
+use crate::calls::question;
 use crate::context::{compact, cut, decide as context};
 use crate::conversation::{clear, decide as conversation, name};
 use crate::error::Decided;
@@ -45,6 +46,7 @@ pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventK
         }
         InputKind::ToolProbed { call, attempt, answer } => calls::probed(state, at, *call, *attempt, answer),
         InputKind::Answered(answered) => calls::person_answered(state, at, answered),
+        InputKind::QuestionSent(sent) => question::sent(state, sent),
         InputKind::Approve { call, by, edit, rule } => calls::approve(state, *call, by, edit.as_ref(), rule.as_deref()),
         InputKind::Deny { call, by, reason } => calls::deny(state, *call, by, reason.as_deref()),
         InputKind::KeepFiles { call, attempt, changes } => calls::keep_files(state, *call, *attempt, changes),

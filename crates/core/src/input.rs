@@ -2,9 +2,9 @@
 
 use crate::{TimerKey, estimate_parts};
 use mainpath_types::{
-    Breach, CallId, Delta, EventId, FileChange, GoalOp, HookText, MailId, MessageImported, MessageQueued, Millis,
-    ModelError, Part, PlannedCall, Principal, RewindRequested, Spec, StopReason, TailCut, ToolOutput, TraceNamed,
-    Usage, Verdict, WrittenCall, written_calls,
+    Asking, Breach, CallId, Delta, EventId, FileChange, GoalOp, HookText, MailId, MessageImported, MessageQueued,
+    Millis, ModelError, Part, PlannedCall, Principal, QuestionSent, RewindRequested, Spec, StopReason, TailCut,
+    ToolOutput, TraceNamed, Usage, Verdict, WrittenCall, written_calls,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -178,6 +178,8 @@ pub enum InputKind {
     },
     /// A person or a child agent has answered a call.
     Answered(Answered),
+    /// A question was sent to the person whom it is for, or could not be.
+    QuestionSent(QuestionSent),
     /// Somebody approved a call.
     Approve {
         /// The call.
@@ -379,4 +381,7 @@ pub struct Edit {
     /// The hooks that changed what the approver gave, in order. Such arguments count only where rules allow them.
     #[serde(default)]
     pub changed_by: Vec<String>,
+    /// What they say about the waiting; see [`PlannedCall::asking`].
+    #[serde(default)]
+    pub asking: Option<Box<Asking>>,
 }

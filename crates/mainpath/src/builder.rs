@@ -271,6 +271,7 @@ impl HostBuilder {
                 loaded.map(Arc::new).map_err(|error| error.message().into())
             }),
             hooks,
+            messenger: None,
             clock: self.clock,
         });
         let inner = Inner {

@@ -201,6 +201,7 @@ impl Installation {
                 known.map_or_else(load, |known| Ok(known.policy))
             }),
             hooks: self.hooks.clone(),
+            messenger: None,
             clock: system_clock,
         }))
     }

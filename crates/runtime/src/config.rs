@@ -1,6 +1,7 @@
 //! What a runtime is made of.
 
 use crate::effects::hooks::Hooks;
+use crate::effects::questions::Messenger;
 use crate::models::Models;
 use crate::secrets::Vault;
 use mainpath_policy::Policy;
@@ -34,6 +35,8 @@ pub struct Config {
     pub policies: Policies,
     /// What the owner wants asked or told along the way.
     pub hooks: Hooks,
+    /// What sends questions to people.
+    pub messenger: Option<Arc<dyn Messenger>>,
     /// The time now, in milliseconds since the Unix epoch.
     pub clock: fn() -> Millis,
 }

@@ -32,6 +32,7 @@ mod stream;
 pub use config::{Config, Policies};
 pub use effects::context_hooks::{ContextHook, NamedContextHook};
 pub use effects::hooks::{Hook, HookPoint, HookRunner, Hooks, OnFailure};
+pub use effects::questions::{Delivery, Messenger, OpenQuestion};
 pub use error::RuntimeError;
 pub use gate::schema::{BadSchema, check_schema};
 pub use history::verify::verify;

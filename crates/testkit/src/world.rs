@@ -13,10 +13,10 @@ use mainpath_core::{
     TimerKey, apply, model_summary, next_step, pack, pending, summarise, summary_input,
 };
 use mainpath_types::{
-    Breach, BudgetMode, CallId, Decision, EffectClass, Event, EventId, EventKind, Fallback, FileChange, FileState,
-    Finished, Limits, MessageMode, Millis, ModelError, ModelErrorKind, Part, PlannedCall, Price, Principal, Profile,
-    RateLimit, Recovery, RewindRequested, Seq, Shares, Spec, StopReason, SummaryMode, ToolOutput, ToolSpec, Usage,
-    Verdict,
+    Asking, Breach, BudgetMode, CallId, Decision, EffectClass, Event, EventId, EventKind, Fallback, FileChange,
+    FileState, Finished, Limits, MessageMode, Millis, ModelError, ModelErrorKind, Part, PlannedCall, Price, Principal,
+    Profile, QuestionSent, RateLimit, Recovery, RewindRequested, Seq, Shares, Spec, StopReason, SummaryMode,
+    ToolOutput, ToolSpec, Usage, Verdict,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -249,6 +249,7 @@ impl World {
                 InputKind::Timer { key }
             }
             (EffectKey::Summary(_), effect) => self.summary(effect),
+            (EffectKey::Send(call), _) => self.sent(call),
             (EffectKey::Timer(_), _) => unreachable!("a timer key has a timer"),
         };
         let outcome = self.offer(kind.clone());
@@ -463,6 +464,7 @@ impl World {
                     by: Principal::local_user(),
                 }),
                 (EffectKey::Summary(_), effect) => self.summary(&effect),
+                (EffectKey::Send(call), _) => self.sent(call),
                 (EffectKey::Timer(_), _) => unreachable!("a timer key has a timer"),
             };
             let outcome = self.offer(kind);

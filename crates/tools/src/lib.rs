@@ -49,6 +49,7 @@
 //! ```
 
 mod arguments;
+mod ask_human;
 mod bash;
 mod closure;
 mod context;
@@ -85,6 +86,7 @@ mod work;
 mod workspace;
 mod write;
 
+pub use ask_human::{AskHuman, AskHumanArgs, Choice};
 pub use bash::Bash;
 pub use closure::{FnTool, IntoOutput, IntoTool, Json, tool_fn, tool_fn_with};
 pub use context::ToolContext;

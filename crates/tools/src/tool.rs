@@ -2,7 +2,7 @@
 
 use crate::{Fut, Problem, ToolContext};
 use mainpath_policy::UrlFact;
-use mainpath_types::{EffectClass, Origin, ToolOutput};
+use mainpath_types::{Asking, EffectClass, Origin, ToolOutput};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -89,6 +89,8 @@ pub struct Touches {
     pub named: bool,
     /// Command lines for a shell.
     pub commands: Vec<String>,
+    /// A person, who is asked: how long the call waits, and for whom.
+    pub asking: Option<Asking>,
 }
 
 /// A file or folder that a call reaches for.

@@ -8,8 +8,8 @@ use crate::{
     CallReopened, CallResolved, CallRetried, CallsRecalled, ClearRequested, Compacted, CompactionRequested, ContextCut,
     ContinueRequested, Erased, EventId, FilesKept, FilesRestored, Forked, GoalsChanged, Injected, LateResult, MailId,
     MailRefused, MessageImported, MessageJoined, MessageQueued, Millis, ModelAbandoned, ModelFailed, ModelFinished,
-    ModelMalformed, ModelRequested, Omitted, RetryDue, RewindRequested, Rewound, RunClosing, RunFinished, RunStarted,
-    SessionCleared, SpecChanged, TailCut, TraceNamed, TurnFinished,
+    ModelMalformed, ModelRequested, Omitted, QuestionSent, RetryDue, RewindRequested, Rewound, RunClosing, RunFinished,
+    RunStarted, SessionCleared, SpecChanged, TailCut, TraceNamed, TurnFinished,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -162,4 +162,6 @@ events! {
     Erased = "erased",
     /// The trace was named.
     TraceNamed = "trace_named",
+    /// A question was sent to a person, or could not be.
+    QuestionSent = "question_sent",
 }

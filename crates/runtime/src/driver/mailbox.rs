@@ -7,8 +7,9 @@ use crate::mail::{Mail, in_order};
 use crate::prompt::gone::Gone;
 use crate::prompt::media;
 use crate::prompt::texts::offload;
-use mainpath_core::{Answered, Edit, InputKind, TimerKey, approval_due, is_denied};
+use mainpath_core::{Answered, Edit, InputKind, State, TimerKey, answer_due, approval_due, is_denied};
 use mainpath_store::StoreError;
+use mainpath_tools::AskHumanArgs;
 use mainpath_types::{ApprovalMode, CallId, Decision, MessageQueued, Millis, Principal, RewindRequested, Verdict};
 use std::sync::atomic::Ordering;
 
@@ -60,13 +61,20 @@ impl Driver {
         Ok(self.machine.state().log.mail != known)
     }
 
-    /// What counts is when an approval was given: one that was given too late finds its call denied, however late it is read.
+    /// What counts is when an approval or an answer was given: one that was given too late finds its call ended, however late it is read.
     async fn expire(&mut self, mail: &Mail, at: Millis) -> Result<(), DriveError> {
-        let Mail::Approve { call, .. } = mail else { return Ok(()) };
-        match approval_due(self.machine.state(), *call) {
-            Some(due) if due <= at => self.offer_or_drop(InputKind::Timer { key: TimerKey::Call(*call) }, None).await,
-            Some(_) | None => Ok(()),
+        let (call, due): (CallId, fn(&State, CallId) -> Option<Millis>) = match mail {
+            Mail::Approve { call, .. } => (*call, approval_due),
+            Mail::Answer { call, .. } => (*call, answer_due),
+            _ => return Ok(()),
+        };
+        // Of a question, the time at which it is sent again may come first.
+        for _ in 0..2 {
+            if due(self.machine.state(), call).is_some_and(|due| due <= at) {
+                self.offer_or_drop(InputKind::Timer { key: TimerKey::Call(call) }, None).await?;
+            }
         }
+        Ok(())
     }
 
     /// From mail to an input: redacted, measured, what is long put aside, edited arguments judged.
@@ -98,6 +106,12 @@ impl Driver {
             Mail::Reopen { call, arguments } => self.denied_arguments(*call, arguments.clone()).await?,
             _ => None,
         };
+        if let Mail::Answer { call, text, .. } = &mut mail
+            && let Some(args) = self.question(*call).await?
+            && let Some(choice) = args.chosen(text)
+        {
+            *text = choice.label.trim().into();
+        }
         let mut kind = mail.into_input(from);
         if let (Some((call, arguments)), InputKind::Approve { edit, .. }) = (edited, &mut kind) {
             match self.judge_edit(call, arguments).await {
@@ -141,6 +155,15 @@ impl Driver {
         }))
     }
 
+    /// What a call asks that waits for a person.
+    async fn question(&mut self, call: CallId) -> Result<Option<AskHumanArgs>, DriveError> {
+        let Some(row) = self.machine.state().calls.get(call).filter(|row| row.question.is_some()) else {
+            return Ok(None);
+        };
+        let event = row.arguments;
+        Ok(AskHumanArgs::read(&self.arguments(call, event).await?))
+    }
+
     async fn judge_edit(&mut self, call: CallId, arguments: String) -> Result<Edit, DriveError> {
         let prepared = self.prepared().await?;
         let row = self.machine.state().calls.get(call);
@@ -172,7 +195,7 @@ impl Driver {
                 let reason = format!(
                     "Hook {hooks} changed the arguments to {now}, which nobody has approved. Approve those instead."
                 );
-                return Ok(Edit { arguments, verdict: denied(reason), places, changed_by: Vec::new() });
+                return Ok(Edit { arguments, verdict: denied(reason), places, changed_by: Vec::new(), asking: None });
             }
             // It changes nothing outside the trace, and has no effect to make up for.
             Some(_) if reopens && tool.as_deref().is_some_and(|tool| gate.is_internal(tool)) => {
@@ -181,7 +204,7 @@ impl Driver {
             Some(verdict) => verdict,
             None => denied(planned.problem.unwrap_or_default()),
         };
-        Ok(Edit { arguments: changed.unwrap_or(arguments), verdict, places, changed_by })
+        Ok(Edit { arguments: changed.unwrap_or(arguments), verdict, places, changed_by, asking: planned.asking })
     }
 }
 

@@ -70,7 +70,8 @@ impl Waiting {
                 | EffectKey::Kill(..)
                 | EffectKey::Probe(..)
                 | EffectKey::Hooks(_)
-                | EffectKey::Summary(_) => None,
+                | EffectKey::Summary(_)
+                | EffectKey::Send(_) => None,
             })
             .collect()
     }

@@ -298,6 +298,7 @@ impl Place {
             protected: Vec::new(),
             policies: Arc::new(|_| Ok(Arc::default())),
             hooks: Hooks::default(),
+            messenger: None,
             clock: self.clock,
         }
     }
