@@ -1,6 +1,7 @@
 //! The commands: each is registered once, below, in the order of `mainpath --help`. Its arguments and its code are in one file.
 
 pub mod agents;
+pub mod answer;
 pub mod chat;
 pub mod compare;
 pub mod config;
@@ -107,6 +108,8 @@ commands! {
     Approve(control::ApproveArgs) |args| => control::approve(args).await;
     /// Deny a pending call
     Deny(control::DenyArgs) |args| => control::deny(args).await;
+    /// Answer a question of an agent
+    Answer(answer::AnswerArgs) |args| => answer::answer(args).await;
     /// Go back to a message and answer it again, or continue from there with another task
     Rewind(rewind::RewindArgs) |args| => rewind::rewind(args).await;
     /// Answer the last message again

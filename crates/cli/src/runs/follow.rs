@@ -40,6 +40,8 @@ pub struct Follow<'a> {
     pub rules: Vec<String>,
     /// The call that a question was last asked about, to ask once.
     pub asked: Option<CallId>,
+    /// The same where the agent itself asks, and wants an answer.
+    pub question: Option<CallId>,
     /// The call that was decided last: the word may still be on its way.
     pub decided: Option<CallId>,
     /// The calls that were approved here as they were shown.
@@ -73,6 +75,7 @@ impl<'a> Follow<'a> {
             lines: Lines::default(),
             rules: Vec::new(),
             asked: None,
+            question: None,
             decided: None,
             seen: BTreeSet::new(),
             stops: 0,

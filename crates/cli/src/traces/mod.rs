@@ -5,6 +5,7 @@ pub mod asked;
 pub mod forget;
 pub mod mail;
 pub mod past;
+pub mod questions;
 pub mod rows;
 pub mod waits;
 pub mod which;

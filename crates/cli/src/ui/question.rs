@@ -112,7 +112,7 @@ impl Follow<'_> {
 
     /// A parked trace: ask, or leave it.
     pub fn parked(&mut self, waiting: &[Waiting]) -> Option<Exit> {
-        let call = self.undecided(waiting)?;
+        let Some(call) = self.undecided(waiting) else { return self.parked_question(waiting) };
         if !self.attended {
             let trace = self.trace.clone();
             let calls: Vec<CallId> = self.all_undecided(waiting).collect();
@@ -135,7 +135,7 @@ impl Follow<'_> {
             return Some(Exit::ApprovalNeeded);
         }
         if self.asked != Some(call) {
-            self.asked = Some(call);
+            (self.asked, self.question) = (Some(call), None);
             screen::ring();
             let made = self.printer.call(call);
             self.printer.line("?", &format!("allow {}: {}", made.name, gist(&made.arguments)));
@@ -163,20 +163,28 @@ impl Follow<'_> {
 
     /// Asks at the lower edge of the terminal, or else in a line that stays open.
     pub fn ask(&self, prompt: &str) {
-        if !screen::ask(prompt, KEYS) {
+        self.ask_with(prompt, KEYS);
+    }
+
+    /// The same, with the keys that answer at once.
+    pub fn ask_with(&self, prompt: &str, keys: &'static str) {
+        if !screen::ask(prompt, keys) {
             eprint!("{prompt}");
         }
     }
 
     /// Asks again for one of the words.
     pub fn ask_again(&self) {
+        if self.question.is_some() {
+            return self.ask_for_answer("");
+        }
         let made = self.asked.map(|call| self.printer.call(call)).unwrap_or_default();
         self.ask(&format!("  {}: ", letters(&made)));
     }
 
     /// Nothing is asked any more.
     pub fn asked_no_more(&mut self) {
-        self.asked = None;
+        (self.asked, self.question) = (None, None);
         screen::ask("", "");
     }
 
@@ -194,6 +202,9 @@ impl Follow<'_> {
 
     pub async fn decide(&mut self, line: Option<String>) -> Result<Option<Exit>, Failure> {
         let Some(call) = self.asked else { return Ok(None) };
+        if self.question == Some(call) {
+            return self.answer_question(call, line).await;
+        }
         let said = line.as_deref().map_or(Said::Later, understand);
         let made = self.printer.call(call);
         let allows = matches!(said, Said::Yes | Said::Trace | Said::Files | Said::Always | Said::All | Said::Edit(_));

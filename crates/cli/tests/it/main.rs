@@ -40,6 +40,7 @@ mod pipes;
 mod plan;
 mod policy;
 mod pty;
+mod questions;
 mod recordings;
 mod redirects;
 mod refused;

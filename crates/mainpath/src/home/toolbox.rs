@@ -5,7 +5,7 @@ use mainpath_net::{
     InvokeWorkflowConfig, NotReady, Reach, RedisContext, RedisContextConfig, Secret, WebFetch, WebFetchConfig,
     WebSearch, WebSearchConfig,
 };
-use mainpath_tools::{DynTool, JsonTransform, Tool, ToolDoc, Tools};
+use mainpath_tools::{AskHuman, DynTool, JsonTransform, Tool, ToolDoc, Tools};
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
@@ -139,7 +139,8 @@ impl ToolsConfig {
 
     /// All tools that can be used, and those that could if something were not missing.
     pub(super) fn build(&self, reach: &Reach, secret: Secret<'_>) -> (Tools, Vec<Unready>) {
-        let (tools, client, mut unready) = (Tools::kernel().with_internal(), Client::new(reach), Vec::new());
+        let (tools, client, mut unready) =
+            (Tools::kernel().with_internal().with(AskHuman::default()), Client::new(reach), Vec::new());
         let mut note = |name, made: Result<(), NotReady>| {
             if let Err(NotReady(why)) = made {
                 unready.push(Unready { name, why });
@@ -203,7 +204,7 @@ mod tests {
 
     #[test]
     fn what_is_said_about_switching_a_tool_on_does_it() {
-        let always = Tools::kernel().with_internal().specs().len();
+        let always = Tools::kernel().with_internal().specs().len() + 1;
         for Optional { name, how, .. } in OPTIONAL {
             let config: ConfigFile = toml::from_str(how).unwrap_or_else(|error| panic!("{name}: {error}"));
             if name == "knowledge_save" {
