@@ -36,6 +36,7 @@ mod messages;
 mod models;
 mod names;
 mod optional_tools;
+mod people;
 mod pipes;
 mod plan;
 mod policy;
