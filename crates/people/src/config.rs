@@ -61,7 +61,7 @@ pub struct FeishuConfig {
     pub encrypt_key: Option<SecretName>,
     /// The name of the secret that is their Verification Token.
     pub verification_token: Option<SecretName>,
-    /// The platform's address; `https://open.feishu.cn` where nothing is said, `https://open.larksuite.com` for Lark.
+    /// The platform's address, `https://open.larksuite.com` for Lark; `https://open.feishu.cn` where nothing is said.
     pub url: Option<WebAddress>,
 }
 
@@ -73,7 +73,7 @@ pub struct EmailConfig {
     pub host: String,
     /// Its port; 587 for `starttls`, 465 for `tls`, 25 for `none` where nothing is said.
     pub port: Option<u16>,
-    /// How the connection is encrypted.
+    /// How the connection is encrypted; `starttls` where nothing is said.
     #[serde(default)]
     pub security: Security,
     /// The sender, such as `Mainpath <agent@example.com>`.

@@ -13,32 +13,26 @@ pub struct AskHuman {
     usual: Option<String>,
 }
 
-/// A question to a person.
+/// A question to a person. The fields say little: every request has them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AskHumanArgs {
-    /// The question, with all that is needed to answer it.
-    #[schemars(length(min = 1, max = 8000))]
+    /// With all that is needed to answer it.
     pub question: String,
-    /// Answers to choose from, if there are such; any other answer is possible too.
+    /// Answers to choose from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 20))]
     pub choices: Vec<Choice>,
-    /// Files of the workspace that the person should look at.
+    /// Files of the workspace to look at.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 20))]
     pub files: Vec<String>,
-    /// After so many seconds the question expires: then the default is the answer, or there is none.
+    /// Seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 31_536_000))]
     pub expires_in: Option<u32>,
-    /// The answer that counts if nobody answers in time. Only with expires_in.
+    /// The answer if nobody gives one in that time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 2000))]
     pub default: Option<String>,
-    /// The contact to ask, by name; without it the person who follows the run, or the usual contact.
+    /// A contact's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 100))]
     pub to: Option<String>,
 }
 
@@ -46,14 +40,21 @@ pub struct AskHumanArgs {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Choice {
-    /// The answer, in a few words.
-    #[schemars(length(min = 1, max = 200))]
+    #[expect(missing_docs, reason = "every request would have it")]
     pub label: String,
-    /// What it means.
+    #[expect(missing_docs, reason = "every request would have it")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 1000))]
     pub description: Option<String>,
 }
+
+/// The longest time a question waits, in seconds: a year.
+const LONGEST: u32 = 31_536_000;
+/// The most choices, and the most files.
+const MOST: usize = 20;
+/// The longest question, in characters.
+const LONGEST_TEXT: usize = 8_000;
+/// The longest of its other texts.
+const LONGEST_OTHER: usize = 2_000;
 
 impl AskHuman {
     /// The tool's name.
@@ -96,9 +97,8 @@ impl Tool for AskHuman {
     const NAME: &'static str = AskHuman::TOOL;
 
     fn describe(&self) -> ToolDoc {
-        let mut text = "Asks a person and waits for the answer, for days if need be. Use it when only a person can decide or knows, not for \
-                        what you can find out yourself."
-            .to_string();
+        let mut text =
+            "Asks a person and waits for the answer. Only for what you cannot find out or decide yourself.".to_string();
         if !self.contacts.is_empty() {
             let names: Vec<&str> = self.contacts.iter().map(String::as_str).collect();
             text += &format!(" Contacts: {}.", names.join(", "));
@@ -120,6 +120,23 @@ impl Tool for AskHuman {
         let wrong = |text: String| Err(Problem::new("invalid_arguments", text));
         if args.question.trim().is_empty() {
             return wrong("The question is empty.".into());
+        }
+        if args.choices.len() > MOST || args.files.len() > MOST {
+            return wrong(format!("At most {MOST} choices and {MOST} files."));
+        }
+        let texts = args.choices.iter().flat_map(|choice| [Some(&choice.label), choice.description.as_ref()]);
+        let mut texts = texts.chain([args.default.as_ref()]).flatten();
+        let is_long = |text: &str, most: usize| text.chars().nth(most).is_some();
+        if is_long(&args.question, LONGEST_TEXT) || texts.any(|text| is_long(text, LONGEST_OTHER)) {
+            return wrong(format!(
+                "The question has more than {LONGEST_TEXT} characters, or a choice or the default more than {LONGEST_OTHER}."
+            ));
+        }
+        if args.choices.iter().any(|choice| choice.label.trim().is_empty()) {
+            return wrong("A choice has no label.".into());
+        }
+        if args.expires_in.is_some_and(|seconds| !(1..=LONGEST).contains(&seconds)) {
+            return wrong(format!("expires_in is 1 to {LONGEST} seconds."));
         }
         if args.default.is_some() && args.expires_in.is_none() {
             return wrong("A default needs expires_in: it counts when nobody has answered by then.".into());
@@ -185,6 +202,10 @@ mod tests {
             "A default needs expires_in: it counts when nobody has answered by then."
         );
         assert_eq!(why(AskHumanArgs { question: " \n".into(), ..colours() }), "The question is empty.");
+        assert_eq!(why(AskHumanArgs { expires_in: Some(0), ..colours() }), "expires_in is 1 to 31536000 seconds.");
+        let long = Some("x".repeat(2_001));
+        let said = "The question has more than 8000 characters, or a choice or the default more than 2000.";
+        assert_eq!(why(AskHumanArgs { default: long, expires_in: Some(9), ..colours() }), said);
         let asking = |args: AskHumanArgs| tool.touches(&args).asking.unwrap();
         assert_eq!(asking(colours()), Asking { expires_ms: None, default: None, to: Some("mo".into()) });
         let timed =

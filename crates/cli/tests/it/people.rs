@@ -342,3 +342,33 @@ fn a_configuration_that_cannot_hold_is_told_with_its_place() {
     place.config("");
     place.run(&["people", "listen"]).fails(1, "no channel takes replies; add [people.webhook] or [people.feishu]");
 }
+
+#[test]
+fn a_question_whose_sending_a_crash_cut_off_is_sent_again_with_the_same_id() {
+    let (hold, held) = std::sync::mpsc::channel::<()>();
+    let held = std::sync::Mutex::new(Some(held));
+    let receiver = Receiver::start(move |_| {
+        // The first one is not answered before its sender is gone.
+        if let Some(held) = held.lock().unwrap().take() {
+            let _ = held.recv_timeout(Duration::from_secs(20));
+        }
+        (200, String::new())
+    });
+    let (place, server) = (Place::new(), scripted(vec![asks(&json!({})), Answer::text("The end.")]));
+    std::fs::write(place.work.join("door.txt"), "a door\n").unwrap();
+    place.config(&webhook(&receiver.url()));
+    let mut run = place.start_run(&server, &["--json", "Paint the door."]);
+    run.event("action_started");
+    std::thread::sleep(Duration::from_millis(500));
+    run.kill();
+    hold.send(()).unwrap();
+    let trace = place.trace();
+    assert!(place.events(&trace).iter().all(|event| event["type"] != "question_sent"));
+    place.run(&["resume", &trace]).fails(5, "call 2.0 asks");
+    let ids: Vec<String> = receiver.wait_for(2).iter().map(|one| one.header("webhook-id").to_string()).collect();
+    assert_eq!(ids, vec![format!("{trace}/2.0"); 2]);
+    assert_eq!(place.events(&trace).iter().filter(|event| event["type"] == "question_sent").count(), 1);
+    place.ok(&["answer", &trace, "red"]);
+    assert_eq!(place.run(&["resume", &trace]).out, "The end.\n");
+    place.ok(&["verify"]);
+}

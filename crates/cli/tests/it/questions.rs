@@ -1,6 +1,7 @@
 //! Questions of an agent to a person: asked, left, answered from another process or at the terminal, expired.
 
 use crate::approvals::observed;
+use crate::pty::Terminal;
 use crate::support::*;
 use mainpath_testkit::model_server::{Answer, ModelServer};
 use serde_json::{Value, json};
@@ -96,4 +97,65 @@ fn an_answer_in_time_counts_however_late_it_is_read() {
     std::thread::sleep(std::time::Duration::from_millis(2_100));
     assert_eq!(place.run(&["resume", &trace]).out, "The end.\n");
     assert_eq!(observed(&server), json!("user answered (command):\n> light blue, please").to_string());
+}
+
+#[test]
+fn a_person_at_the_terminal_picks_a_choice_or_answers_in_words() {
+    for (typed, read) in [("2\n", "light blue"), ("\nsome green\n", "some green")] {
+        let (place, server) = (Place::new(), scripted(vec![asks(&json!({})), Answer::text("The end.")]));
+        std::fs::write(place.work.join("door.txt"), "a door\n").unwrap();
+        let mut terminal = Terminal::run(&place, &server);
+        terminal.shows("a number or words (Ctrl-D: later):", 1);
+        for line in [
+            "? the agent asks:",
+            "│ Which colour should the door be?",
+            "│   2. light blue (as the windows)",
+            "│   file: door.txt",
+        ] {
+            terminal.shows(line, 1);
+        }
+        terminal.types(typed);
+        let (code, screen) = terminal.end();
+        assert_eq!((code, screen.contains("The end.")), (0, true), "{screen}");
+        assert_eq!(observed(&server), json!(format!("user answered (terminal):\n> {read}")).to_string());
+    }
+}
+
+#[test]
+fn a_person_at_the_terminal_can_leave_a_question_open() {
+    let (place, server) =
+        (Place::new(), scripted(vec![asks(&json!({"choices": [], "files": []})), Answer::text("The end.")]));
+    let mut terminal = Terminal::run(&place, &server);
+    terminal.shows("your answer (Ctrl-D: later):", 1);
+    terminal.types("\u{4}");
+    let (code, screen) = terminal.end();
+    assert_eq!(code, 5, "{screen}");
+    assert!(screen.contains("left open; answer later with mainpath answer"), "{screen}");
+    let trace = place.trace();
+    // Answered while somebody else follows the run: it goes on there.
+    let mut run = place.start(&["resume", &trace, "--json"]);
+    drop(run.end());
+    place.ok(&["answer", &trace, "blue"]);
+    assert_eq!(place.run(&["resume", &trace]).out, "The end.\n");
+}
+
+#[test]
+fn a_question_at_the_terminal_is_answered_from_elsewhere_or_expires_there() {
+    let (place, server) = (
+        Place::new(),
+        scripted(vec![
+            asks(&json!({"files": []})),
+            asks(&json!({"files": [], "expires_in": 1})),
+            Answer::text("The end."),
+        ]),
+    );
+    let terminal = Terminal::run(&place, &server);
+    terminal.shows("a number or words (Ctrl-D: later):", 1);
+    let trace = place.trace();
+    let told = place.ok(&["answer", &trace, "1"]);
+    assert_eq!(told, format!("answered call 2.0 of {trace} (1)\n"));
+    terminal.shows("? the agent asks:", 2);
+    let (code, screen) = terminal.end();
+    assert_eq!((code, screen.contains("The end.")), (0, true), "{screen}");
+    assert_eq!(observed(&server), json!("Nobody answered in time, and the question has no default.").to_string());
 }

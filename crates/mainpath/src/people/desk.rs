@@ -108,7 +108,7 @@ impl AnswerDesk {
         Ok(Err(Taken::Already("That question has been answered or has ended, or was none".into())))
     }
 
-    /// The only question that whoever answers was asked.
+    /// The only question that whoever answers was asked, as said to the bot alone.
     async fn only(&self, logs: &Logs, answer: &Answer) -> Result<Result<Open, Taken>, Error> {
         let mut found = Vec::new();
         for trace in waiting(logs)? {

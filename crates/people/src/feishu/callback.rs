@@ -138,9 +138,14 @@ fn reply(event: &Value) -> Option<FeishuReply> {
             }
             let content: Value = serde_json::from_str(message["content"].as_str()?).ok()?;
             let receipts = [&message["parent_id"], &message["root_id"]].map(text);
+            let receipts: Vec<String> = receipts.into_iter().filter(|id| !id.is_empty()).collect();
+            // What people say in a group is an answer only where it replies to the question.
+            if receipts.is_empty() && message["chat_type"] != "p2p" {
+                return None;
+            }
             Some(FeishuReply {
                 question: None,
-                receipts: receipts.into_iter().filter(|id| !id.is_empty()).collect(),
+                receipts,
                 open_id: inner["sender"]["sender_id"]["open_id"].as_str()?.into(),
                 chat_id: text(&message["chat_id"]),
                 text: without_mentions(content["text"].as_str()?),
