@@ -1,11 +1,12 @@
 //! `[people]` of the configuration: contacts and channels. Secrets are named, never written here.
 
 use crate::message::Channel;
+use lettre::message::Mailbox;
 use mainpath_net::{SecretName, WebAddress};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// `[people]`
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -161,7 +162,7 @@ impl PeopleConfig {
             }
         }
         if let Some(email) = &self.email {
-            crate::email::check(email).map_err(|why| (vec!["people", "email"], format!("email: {why}")))?;
+            email.check().map_err(|why| (vec!["people", "email"], format!("email: {why}")))?;
         }
         Ok(())
     }
@@ -187,4 +188,29 @@ impl Contact {
             named => named.to_vec(),
         }
     }
+}
+
+impl EmailConfig {
+    /// Whether mail can be sent so. Errors: what is wrong with the configuration.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let mailbox = |name: &str, text: &str| {
+            text.parse::<Mailbox>().map_err(|error| format!("{name} = {text:?} is no address: {error}"))
+        };
+        mailbox("from", &self.from)?;
+        self.reply_to.as_deref().map(|text| mailbox("reply_to", text)).transpose()?;
+        if self.security == Security::None && !is_here(&self.host) {
+            return Err(format!(
+                "security = \"none\" is only for a server on this machine, and {:?} may be another; use starttls or tls",
+                self.host
+            ));
+        }
+        if self.user.is_some() != self.password.is_some() {
+            return Err("user and password go together".into());
+        }
+        Ok(())
+    }
+}
+
+fn is_here(host: &str) -> bool {
+    host == "localhost" || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }

@@ -8,7 +8,6 @@ use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::client::{Tls, TlsParameters};
 use lettre::{AsyncTransport, Message, Tokio1Executor};
 use mainpath_net::{NotReady, Secret};
-use std::net::IpAddr;
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(20);
@@ -23,33 +22,10 @@ pub(crate) struct Email {
     domain: String,
 }
 
-/// Whether mail can be sent so. Errors: what is wrong with the configuration.
-pub(crate) fn check(config: &EmailConfig) -> Result<(), String> {
-    let mailbox = |name: &str, text: &str| {
-        text.parse::<Mailbox>().map_err(|error| format!("{name} = {text:?} is no address: {error}"))
-    };
-    mailbox("from", &config.from)?;
-    config.reply_to.as_deref().map(|text| mailbox("reply_to", text)).transpose()?;
-    if config.security == Security::None && !is_here(&config.host) {
-        return Err(format!(
-            "security = \"none\" is only for a server on this machine, and {:?} may be another; use starttls or tls",
-            config.host
-        ));
-    }
-    if config.user.is_some() != config.password.is_some() {
-        return Err("user and password go together".into());
-    }
-    Ok(())
-}
-
-fn is_here(host: &str) -> bool {
-    host == "localhost" || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
 impl Email {
     /// Errors: a secret is missing, or the configuration cannot be used.
     pub fn new(config: &EmailConfig, secret: Secret<'_>) -> Result<Email, NotReady> {
-        check(config).map_err(NotReady)?;
+        config.check().map_err(NotReady)?;
         let tls = || {
             TlsParameters::new(config.host.clone()).map_err(|error| NotReady(format!("TLS cannot be used: {error}")))
         };

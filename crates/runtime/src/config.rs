@@ -1,7 +1,7 @@
 //! What a runtime is made of.
 
 use crate::effects::hooks::Hooks;
-use crate::effects::questions::Messenger;
+use crate::messenger::Messenger;
 use crate::models::Models;
 use crate::secrets::Vault;
 use mainpath_policy::Policy;

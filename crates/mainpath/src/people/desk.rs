@@ -16,8 +16,11 @@ use tokio::sync::Mutex;
 pub struct AnswerDesk {
     logs: Mutex<Logs>,
     people: PeopleConfig,
-    told: Box<dyn Fn(&TraceId, CallId, &str) + Send + Sync>,
+    told: Box<Told>,
 }
+
+/// Hears of an answer that was recorded: the trace, the call that asked, and the contact.
+type Told = dyn Fn(&TraceId, CallId, &str) + Send + Sync;
 
 /// A question that waits.
 struct Open {

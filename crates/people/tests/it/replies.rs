@@ -58,7 +58,7 @@ fn a_genuine_reply_is_handed_on_and_answered_by_what_became_of_it() {
     };
     let told = |says: Taken| {
         let (told, taken) = reply(body, says);
-        assert_eq!(taken, [answer.clone()]);
+        assert_eq!(taken, std::slice::from_ref(&answer));
         told
     };
     assert_eq!(told(Taken::Recorded("t/2.0".into())), (200, json!({"status": "recorded", "question": "t/2.0"})));

@@ -7,7 +7,7 @@ use crate::mail::{Mail, in_order};
 use crate::prompt::gone::Gone;
 use crate::prompt::media;
 use crate::prompt::texts::offload;
-use mainpath_core::{Answered, Edit, InputKind, State, TimerKey, answer_due, approval_due, is_denied};
+use mainpath_core::{Answered, Edit, InputKind, TimerKey, answer_due, approval_due, is_denied};
 use mainpath_store::StoreError;
 use mainpath_tools::AskHumanArgs;
 use mainpath_types::{ApprovalMode, CallId, Decision, MessageQueued, Millis, Principal, RewindRequested, Verdict};
@@ -63,14 +63,15 @@ impl Driver {
 
     /// What counts is when an approval or an answer was given: one that was given too late finds its call ended, however late it is read.
     async fn expire(&mut self, mail: &Mail, at: Millis) -> Result<(), DriveError> {
-        let (call, due): (CallId, fn(&State, CallId) -> Option<Millis>) = match mail {
-            Mail::Approve { call, .. } => (*call, approval_due),
-            Mail::Answer { call, .. } => (*call, answer_due),
-            _ => return Ok(()),
-        };
         // Of a question, the time at which it is sent again may come first.
         for _ in 0..2 {
-            if due(self.machine.state(), call).is_some_and(|due| due <= at) {
+            let state = self.machine.state();
+            let (call, due) = match mail {
+                Mail::Approve { call, .. } => (*call, approval_due(state, *call)),
+                Mail::Answer { call, .. } => (*call, answer_due(state, *call)),
+                _ => return Ok(()),
+            };
+            if due.is_some_and(|due| due <= at) {
                 self.offer_or_drop(InputKind::Timer { key: TimerKey::Call(call) }, None).await?;
             }
         }

@@ -3,8 +3,9 @@
 use crate::driver::error::DriveError;
 use crate::driver::{Driver, Timer};
 use crate::effects::context_texts::{ask_hooks, standing};
-use crate::effects::questions::{OpenQuestion, send_question};
+use crate::effects::questions::send_question;
 use crate::effects::tool::{ToolRun, probe_tool, run_tool};
+use crate::messenger::OpenQuestion;
 use mainpath_core::{Effect, EffectKey, InputKind, answer_due, call_time};
 use mainpath_policy::Grant;
 use mainpath_types::{CallId, EventId};

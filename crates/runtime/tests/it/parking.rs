@@ -173,7 +173,7 @@ async fn a_question_waits_parked_for_its_answer() {
         .unwrap();
     let mut phase = runtime.phase(&local(), &trace);
     soon("the end", phase.wait_for(|phase| *phase == Phase::Idle)).await.unwrap();
-    assert_eq!(place.answer(&trace).await, "final: that one");
+    assert_eq!(place.answer(&trace).await, "final: user answered:\n> that one");
     place.inspect(&trace).await;
 }
 
