@@ -98,6 +98,7 @@ impl Agents {
             }),
             hooks: Hooks::default(),
             children: Arc::new(mainpath_runtime::Narrowed),
+            messenger: None,
             clock: system_clock,
         });
         Ok(Agents { runtime, store, disk, scope: Scope::local(), workspace })

@@ -2,6 +2,7 @@
 
 use crate::calls::decide as calls;
 use crate::calls::end::{resolved, started};
+use crate::calls::question;
 use crate::children::decide as children;
 use crate::context::{compact, cut, decide as context};
 use crate::conversation::{clear, decide as conversation, name};
@@ -50,6 +51,7 @@ pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventK
         InputKind::ChildStarting(asked) => children::starting(state, asked),
         InputKind::ChildEnded(ended) => children::ended(state, ended),
         InputKind::HandedBack { call, output, tokens } => calls::handed_back(state, at, *call, output, *tokens),
+        InputKind::QuestionSent(sent) => question::sent(state, sent),
         InputKind::Approve { call, by, edit, rule } => calls::approve(state, *call, by, edit.as_ref(), rule.as_deref()),
         InputKind::Deny { call, by, reason } => calls::deny(state, *call, by, reason.as_deref()),
         InputKind::KeepFiles { call, attempt, changes } => calls::keep_files(state, *call, *attempt, changes),

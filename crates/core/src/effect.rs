@@ -33,6 +33,8 @@ pub enum EffectKey {
     Summary(Seq),
     /// A time is waited for.
     Timer(TimerKey),
+    /// A question is to be sent to the person whom it is for.
+    Send(CallId),
 }
 
 /// Which time is waited for.
@@ -63,6 +65,7 @@ impl fmt::Display for EffectKey {
             EffectKey::Timer(TimerKey::Run) => write!(f, "timer/run"),
             EffectKey::Timer(TimerKey::Call(call)) => write!(f, "timer/call/{call}"),
             EffectKey::Timer(TimerKey::Retry) => write!(f, "timer/retry"),
+            EffectKey::Send(call) => write!(f, "send/{call}"),
         }
     }
 }
@@ -84,7 +87,8 @@ impl EffectKey {
             | EffectKey::Probe(..)
             | EffectKey::HandBack(_)
             | EffectKey::Hooks(_)
-            | EffectKey::Summary(_) => false,
+            | EffectKey::Summary(_)
+            | EffectKey::Send(_) => false,
         }
     }
 }
@@ -140,6 +144,16 @@ pub enum Effect {
     AwaitAnswer {
         /// The call.
         call: CallId,
+        /// The event that holds the question.
+        arguments: EventId,
+    },
+    /// Send a question to a contact, and report with [`crate::InputKind::QuestionSent`]. Its id is the trace's and the call's, so that
+    /// whoever receives it twice knows it again.
+    SendQuestion {
+        /// The call.
+        call: CallId,
+        /// The contact.
+        to: String,
         /// The event that holds the question.
         arguments: EventId,
     },

@@ -2,10 +2,10 @@
 
 use crate::{TimerKey, estimate_parts};
 use mainpath_types::{
-    Breach, CallId, ChildMode, ChildOutcome, ChildPlace, Delta, EventId, FileChange, GoalOp, HandedBack, HookText,
-    MailId, MessageImported, MessageQueued, Millis, ModelError, Part, PlannedCall, Principal, ResourceLoaded,
-    RewindRequested, SkillSelected, Spec, StopReason, TailCut, ToolOutput, TraceId, TraceNamed, Usage, Verdict,
-    WrittenCall, written_calls,
+    Asking, Breach, CallId, ChildMode, ChildOutcome, ChildPlace, Delta, EventId, FileChange, GoalOp, HandedBack,
+    HookText, MailId, MessageImported, MessageQueued, Millis, ModelError, Part, PlannedCall, Principal, QuestionSent,
+    ResourceLoaded, RewindRequested, SkillSelected, Spec, StopReason, TailCut, ToolOutput, TraceId, TraceNamed, Usage,
+    Verdict, WrittenCall, written_calls,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -192,6 +192,8 @@ pub enum InputKind {
     },
     /// A person has answered a call.
     Answered(Answered),
+    /// A question was sent to the person whom it is for, or could not be.
+    QuestionSent(QuestionSent),
     /// Somebody approved a call.
     Approve {
         /// The call.
@@ -435,4 +437,7 @@ pub struct Edit {
     /// The hooks that changed what the approver gave, in order. Such arguments count only where rules allow them.
     #[serde(default)]
     pub changed_by: Vec<String>,
+    /// What they say about the waiting; see [`PlannedCall::asking`].
+    #[serde(default)]
+    pub asking: Option<Box<Asking>>,
 }

@@ -46,7 +46,7 @@ pub use apply::apply;
 pub use calls::kept::artifact_files;
 pub use calls::rate::Window;
 pub use calls::reopen::{is_denied, reopened_text, result_in_words};
-pub use calls::table::{Approvals, Call, CallState, Calls, Judged, Reopened, Turn, arguments_in};
+pub use calls::table::{Approvals, Call, CallState, Calls, Judged, Question, Reopened, Turn, arguments_in};
 pub use children::{Child, Children};
 pub use context::aside::{free_tokens, older};
 pub use context::bodies::{message, result_text};
@@ -80,7 +80,7 @@ pub use input::{Answered, ChildEnded, ChildStarting, Edit, Input, InputKind, Pro
 pub use machine::{Draft, Machine};
 pub use model::call::ModelCall;
 pub use next::next_step;
-pub use pending::{approval_due, call_time, pending};
+pub use pending::{answer_due, approval_due, call_time, pending};
 pub use report::helps::{Help, lacking, tool_of, what_helps};
 pub use report::{Ending, degraded_answer, ending, status};
 pub use run::Run;

@@ -1,5 +1,6 @@
 //! From a state to what it obliges the caller to. Start, resume, interrupt and recovery all read this one map.
 
+use crate::calls::question;
 use crate::children::pending::pending_of;
 use crate::context::compact::{self, Wanted};
 use crate::next::asks_hooks;
@@ -28,6 +29,7 @@ pub fn pending(state: &State) -> BTreeMap<EffectKey, Effect> {
         if call.effect == EffectClass::StartChild && call.state == CallState::Started {
             effects.extend(pending_of(state, call));
         }
+        effects.extend(question::sending(call));
     }
     if let Some(at) = state.limits().and_then(|limits| run.deadline(limits)) {
         effects.insert(EffectKey::Timer(TimerKey::Run), Effect::Timer { at });
@@ -71,6 +73,12 @@ pub fn approval_due(state: &State, id: CallId) -> Option<Millis> {
     due(state, call)
 }
 
+/// When the question that a call waits with is too old to be answered. `None` if it asks nobody, or for as long as it takes.
+pub fn answer_due(state: &State, id: CallId) -> Option<Millis> {
+    let call = state.turn_calls().iter().find(|call| call.id == id)?;
+    question::expiry(call)
+}
+
 /// How long a call may take once it has started: the tool's own limit or the run's, whichever is shorter.
 pub fn call_time(state: &State, call: &Call) -> Option<Millis> {
     [call.timeout_ms, state.limits()?.call_timeout_ms].into_iter().flatten().min()
@@ -85,6 +93,7 @@ fn due(state: &State, call: &Call) -> Option<Millis> {
         CallState::Asked => Some(call.started.saturating_add(limits.approval_timeout_ms?)),
         CallState::Ready => (call.not_before > 0).then_some(call.not_before),
         CallState::Started if !waits => Some(call.started.saturating_add(call_time(state, call)?)),
-        CallState::Started | CallState::Cancelling(_) | CallState::Probing | CallState::Done(_) => None,
+        CallState::Started => question::due(call),
+        CallState::Cancelling(_) | CallState::Probing | CallState::Done(_) => None,
     }
 }

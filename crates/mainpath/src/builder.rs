@@ -1,7 +1,7 @@
 //! A host put together by hand.
 
-#[cfg(feature = "home")]
 use crate::children::Kin;
+#[cfg(feature = "home")]
 use crate::experience::{Experiences, Lookup, USUAL, offer, scoring};
 use crate::host::{Host, Inner, Kept};
 use crate::rules::{MakePolicy, Sources};
@@ -289,6 +289,7 @@ impl HostBuilder {
             }),
             hooks,
             children,
+            messenger: None,
             clock: self.clock,
         });
         let inner = Inner {

@@ -4,6 +4,8 @@ use crate::agent::{Basis, check_model};
 use crate::children::Kin;
 use crate::experience::{Experienced, Experiences, Lookup, Meaning, offer, scoring, with_experience};
 use crate::home::{ContextHookEntry, HookEntry, OPTIONAL, Unready};
+#[cfg(feature = "people")]
+use crate::people::{People, Sender};
 use crate::presets::Presets;
 use crate::presets::host::presets_in;
 use crate::rules::{Checked, Sources};
@@ -13,7 +15,7 @@ use mainpath_net::Client;
 use mainpath_policy::{CallFacts, Rules, judge};
 use mainpath_providers::{BadScript, Substitutions, Timeouts};
 use mainpath_runtime::replay::playback;
-use mainpath_runtime::{Config, EnvModels, Hook, Hooks, Mail, Runtime, Vault};
+use mainpath_runtime::{Config, EnvModels, Hook, Hooks, Mail, Messenger, Runtime, Vault};
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{Scheduler, Store};
 use mainpath_tools::{Planned, Tools, Workspace};
@@ -198,6 +200,19 @@ impl Installation {
         presets_in(folder, &self.logs.home, &self.tools, &self.models)
     }
 
+    /// The channels to people. `None`: none is configured. Errors: one cannot be used.
+    #[cfg(feature = "people")]
+    pub fn people(&self) -> Result<Option<Arc<People>>, Error> {
+        Ok(self.logs.home.people()?.map(Arc::new))
+    }
+
+    fn messenger(&self) -> Result<Option<Arc<dyn Messenger>>, Error> {
+        #[cfg(feature = "people")]
+        return Ok(self.people()?.map(|people| Arc::new(Sender(people)) as Arc<dyn Messenger>));
+        #[cfg(not(feature = "people"))]
+        Ok(None)
+    }
+
     /// A runtime on it. Errors: a tool that is configured cannot be used.
     pub fn runtime(&self) -> Result<Runtime, Error> {
         self.runtime_under(None)
@@ -232,6 +247,7 @@ impl Installation {
                 models: Arc::clone(&self.models),
                 shelf: self.shelf.clone(),
             }),
+            messenger: self.messenger()?,
             clock: system_clock,
         }))
     }

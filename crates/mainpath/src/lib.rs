@@ -38,6 +38,8 @@ mod launcher;
 mod logs;
 #[cfg(feature = "home")]
 mod naming;
+#[cfg(feature = "people")]
+pub mod people;
 pub mod presets;
 #[cfg(feature = "home")]
 mod reflection;

@@ -23,6 +23,13 @@ pub struct NotReady(pub String);
 #[serde(try_from = "String")]
 pub struct WebAddress(#[schemars(with = "String")] pub(crate) Url);
 
+impl WebAddress {
+    /// The address.
+    pub fn url(&self) -> &Url {
+        &self.0
+    }
+}
+
 impl TryFrom<String> for WebAddress {
     type Error = String;
 

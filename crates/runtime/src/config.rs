@@ -2,6 +2,7 @@
 
 use crate::children::ChildSpecs;
 use crate::effects::hooks::Hooks;
+use crate::messenger::Messenger;
 use crate::models::Models;
 use crate::secrets::Vault;
 use mainpath_policy::Policy;
@@ -37,6 +38,8 @@ pub struct Config {
     pub hooks: Hooks,
     /// What the agents are that agents start.
     pub children: Arc<dyn ChildSpecs>,
+    /// What sends questions to people.
+    pub messenger: Option<Arc<dyn Messenger>>,
     /// The time now, in milliseconds since the Unix epoch.
     pub clock: fn() -> Millis,
 }

@@ -2,7 +2,7 @@
 
 use mainpath_core::{Answered, Demands, InputKind, demands_of, estimate_parts};
 use mainpath_types::{
-    CallId, GoalOp, MessageMode, MessageQueued, NameMade, Part, Principal, RewindRequested, Seq, SkillBy,
+    CallId, GoalOp, MessageMode, MessageQueued, NameMade, Origin, Part, Principal, RewindRequested, Seq, SkillBy,
     SkillSelected, Spec, ToolOutput, TraceNamed, typed,
 };
 use serde::{Deserialize, Serialize};
@@ -76,8 +76,12 @@ pub enum Mail {
     Answer {
         /// The call that asks.
         call: CallId,
-        /// The answer.
+        /// The answer: words, or the number of a choice.
         text: String,
+        /// How it came: `terminal`, `command`, `webhook`, `feishu`. Words that came by another way than the owner's own are somebody
+        /// else's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        via: Option<String>,
     },
     /// Summarise the conversation, also while nothing is going on.
     Compact {
@@ -205,8 +209,8 @@ impl Mail {
             Mail::Approve { call, arguments: _, rule } => InputKind::Approve { call, by, edit: None, rule },
             Mail::Reopen { call, arguments: _ } => InputKind::Approve { call, by, edit: None, rule: None },
             Mail::Deny { call, reason } => InputKind::Deny { call, by, reason },
-            Mail::Answer { call, text } => {
-                let output = ToolOutput::text(text);
+            Mail::Answer { call, text, via } => {
+                let output = answer(&text, via.as_deref(), &by);
                 let tokens = estimate_parts(&output.content);
                 InputKind::Answered(Answered { call, output, tokens, by })
             }
@@ -263,6 +267,19 @@ impl Mail {
         }
         Ok(())
     }
+}
+
+/// How the owner answers; what comes by another way, or from an agent, is not the owner's word.
+const OWN_WAYS: [&str; 2] = ["terminal", "command"];
+
+/// An answer as the model reads it: who gave it, by which way, and the words as a quote, so that they cannot pass for anything else.
+fn answer(text: &str, via: Option<&str>, by: &Principal) -> ToolOutput {
+    let way = via.map(|via| format!(" ({via})")).unwrap_or_default();
+    let title = format!("answered by {by}{way}");
+    let quoted: Vec<String> = text.trim().lines().map(|line| format!("> {line}")).collect();
+    let is_own = !by.is_agent() && via.is_none_or(|via| OWN_WAYS.contains(&via));
+    let origin = if is_own { Origin::User } else { Origin::Message };
+    ToolOutput { origin, title: Some(title), ..ToolOutput::text(format!("{by} answered{way}:\n{}", quoted.join("\n"))) }
 }
 
 /// What people demand is never left out of a request. What agents say is.

@@ -14,10 +14,10 @@ use mainpath_core::{
     Reply, State, TimerKey, apply, model_summary, next_step, pack, pending, summarise, summary_input,
 };
 use mainpath_types::{
-    Breach, BudgetMode, CallId, ChildLimits, Decision, EffectClass, Event, EventId, EventKind, Fallback, FileChange,
-    FileState, Finished, Limits, MessageMode, Millis, ModelError, ModelErrorKind, Part, PlannedCall, Price, Principal,
-    Profile, RateLimit, Recovery, RewindRequested, Seq, Shares, SkillBy, SkillSelected, Spec, StopReason, SummaryMode,
-    ToolOutput, ToolSpec, Usage, Verdict,
+    Asking, Breach, BudgetMode, CallId, ChildLimits, Decision, EffectClass, Event, EventId, EventKind, Fallback,
+    FileChange, FileState, Finished, Limits, MessageMode, Millis, ModelError, ModelErrorKind, Part, PlannedCall, Price,
+    Principal, Profile, QuestionSent, RateLimit, Recovery, RewindRequested, Seq, Shares, SkillBy, SkillSelected, Spec,
+    StopReason, SummaryMode, ToolOutput, ToolSpec, Usage, Verdict,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -259,6 +259,7 @@ impl World {
                 InputKind::Timer { key }
             }
             (EffectKey::Summary(_), effect) => self.summary(effect),
+            (EffectKey::Send(call), _) => self.sent(call),
             (EffectKey::Timer(_), _) => unreachable!("a timer key has a timer"),
         };
         let outcome = self.offer(kind.clone());
@@ -478,6 +479,7 @@ impl World {
                     by: Principal::local_user(),
                 }),
                 (EffectKey::Summary(_), effect) => self.summary(&effect),
+                (EffectKey::Send(call), _) => self.sent(call),
                 (EffectKey::Timer(_), _) => unreachable!("a timer key has a timer"),
             };
             let outcome = self.offer(kind);

@@ -50,6 +50,7 @@
 
 mod agent;
 mod arguments;
+mod ask_human;
 mod bash;
 mod closure;
 mod context;
@@ -87,6 +88,7 @@ mod workspace;
 mod write;
 
 pub use agent::{AgentCall, AgentTool, EvaluateTool};
+pub use ask_human::{AskHuman, AskHumanArgs, Choice};
 pub use bash::{Bash, run_program};
 pub use closure::{FnTool, IntoOutput, IntoTool, Json, tool_fn, tool_fn_with};
 pub use context::ToolContext;

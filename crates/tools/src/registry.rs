@@ -7,7 +7,7 @@ use crate::{DynTool, Fut, ProbeAnswer, Problem, Scene, Tool, ToolContext, ToolDo
 use crate::{ExpandWindow, GoalTool, ListCalls, LoadOlderMessages, RecallResult};
 use crate::{ProcessList, ProcessOutput, ProcessStop, Sandbox};
 use mainpath_policy::{CallFacts, PathFact};
-use mainpath_types::{Millis, Origin, Part, RateLimit, ToolOutput, ToolSpec, own_tool_name};
+use mainpath_types::{Asking, Millis, Origin, Part, RateLimit, ToolOutput, ToolSpec, own_tool_name};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -34,6 +34,8 @@ pub struct Planned {
     /// Where the paths lead, in their order, for the call's grant, or what the call runs holds; empty if each path leads to just
     /// where it is written.
     pub places: Vec<String>,
+    /// Of a call that asks a person: how long it waits, and for whom.
+    pub asking: Option<Box<Asking>>,
 }
 
 struct Entry {
@@ -236,7 +238,7 @@ impl Tools {
         if !has_handles {
             entry.tool.check(arguments.clone())?;
         }
-        let Touches { paths, urls, commands, named, contents, effect } =
+        let Touches { paths, urls, commands, named, contents, effect, asking } =
             entry.tool.touches(arguments.clone(), scene)?;
         let fact = |Touched { path, write }: Touched| -> Result<PathFact, Problem> {
             let resolved = workspace.resolve(&path)?;
@@ -262,7 +264,7 @@ impl Tools {
             results: entry.doc.origin,
             confined: false,
         };
-        Ok(Planned { tool: asked.name.clone(), facts, places })
+        Ok(Planned { tool: asked.name.clone(), facts, places, asking: asking.map(Box::new) })
     }
 
     /// A call's arguments as its tool takes them. Errors: there is no such tool, or they do not match its schema.

@@ -2,7 +2,7 @@
 
 use crate::{Fut, Problem, ToolContext, Workspace};
 use mainpath_policy::UrlFact;
-use mainpath_types::{EffectClass, LoadedSkill, Origin, ToolOutput};
+use mainpath_types::{Asking, EffectClass, LoadedSkill, Origin, ToolOutput};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -101,6 +101,8 @@ pub struct Touches {
     pub contents: Vec<String>,
     /// What the call does to the world, where that is worse than what its tool does.
     pub effect: Option<EffectClass>,
+    /// A person, who is asked: how long the call waits, and for whom.
+    pub asking: Option<Asking>,
 }
 
 /// Where a call is made.

@@ -1,8 +1,8 @@
 //! What events say about calls.
 
 use crate::{
-    CallId, EventId, Millis, ModelFinished, PlannedCall, Principal, Resolution, Seq, ToolOutput, Verdict, WrittenCall,
-    written_calls,
+    Asking, CallId, EventId, Millis, ModelFinished, PlannedCall, Principal, Resolution, Seq, ToolOutput, Verdict,
+    WrittenCall, written_calls,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,6 +71,9 @@ pub struct ApprovalGranted {
     /// A rule that was made of the approval. It allows calls like this one for the rest of the trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
+    /// What the edited arguments say about the waiting, where the call asks a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asking: Option<Box<Asking>>,
 }
 
 /// `call_reopened`: a call that was denied, and approved since, is made after all. Its new row has the number of this message and the
@@ -183,6 +186,8 @@ pub enum ResolveCause {
     Crash,
     /// A crash, and nobody can tell whether it was done.
     Uncertain,
+    /// It asked a person, and nobody answered in time.
+    QuestionExpired,
 }
 
 /// `call_resolved`.

@@ -161,7 +161,9 @@ impl EventKind {
                 data.arguments = data.arguments.take().map(|_| "{}".into());
                 data.verdict.iter_mut().for_each(|verdict| verdict.reason = ERASED.into());
                 data.places.clear();
+                data.asking.iter_mut().for_each(|asking| wipe_text(&mut asking.default));
             }
+            EventKind::QuestionSent(data) => wipe_text(&mut data.problem),
             EventKind::CallRetried(data) => wipe_output(&mut data.output),
             EventKind::CallResolved(data) => {
                 data.output.iter_mut().for_each(wipe_output);
@@ -311,6 +313,7 @@ fn wipe_planned(call: &mut PlannedCall) {
     call.offer = None;
     call.destinations.iter_mut().for_each(|destination| destination.value = ERASED.into());
     call.places.clear();
+    call.asking.iter_mut().for_each(|asking| wipe_text(&mut asking.default));
     call.verdict.iter_mut().for_each(|verdict| verdict.reason = ERASED.into());
 }
 

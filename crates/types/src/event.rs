@@ -8,9 +8,9 @@ use crate::{
     CallReopened, CallResolved, CallRetried, CallsRecalled, ClearRequested, Compacted, CompactionRequested, ContextCut,
     ContinueRequested, Erased, EventId, FilesKept, FilesRestored, Forked, GoalsChanged, Injected, LateResult, MailId,
     MailRefused, MessageImported, MessageJoined, MessageQueued, Millis, ModelAbandoned, ModelFailed, ModelFinished,
-    ModelMalformed, ModelRequested, Omitted, ResourceLoaded, RetryDue, RewindRequested, Rewound, RunClosing,
-    RunFinished, RunStarted, SessionCleared, SkillSelected, SpecChanged, SubTraceCompleted, SubTraceStarted, TailCut,
-    TraceNamed, TurnFinished,
+    ModelMalformed, ModelRequested, Omitted, QuestionSent, ResourceLoaded, RetryDue, RewindRequested, Rewound,
+    RunClosing, RunFinished, RunStarted, SessionCleared, SkillSelected, SpecChanged, SubTraceCompleted,
+    SubTraceStarted, TailCut, TraceNamed, TurnFinished,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -171,4 +171,6 @@ events! {
     SubTraceCompleted = "sub_trace_completed",
     /// The trace was named.
     TraceNamed = "trace_named",
+    /// A question was sent to a person, or could not be.
+    QuestionSent = "question_sent",
 }

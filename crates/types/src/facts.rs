@@ -1,8 +1,8 @@
 //! What each event says: the `data` of its log line.
 
 use crate::{
-    CallId, Decision, EventId, EventKind, FinishReason, GoalOp, Micros, Origin, Part, Principal, Resolution, Role, Seq,
-    Spec, Spent, StopReason, Usage, Verdict,
+    Asking, CallId, Decision, EventId, EventKind, FinishReason, GoalOp, Micros, Origin, Part, Principal, Resolution,
+    Role, Seq, Spec, Spent, StopReason, Usage, Verdict,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -240,6 +240,9 @@ pub struct PlannedCall {
     /// In how many answers the same call has come to the same by now, where the model is told so; else 0.
     #[serde(default, skip_serializing_if = "is_none_at_all")]
     pub repeated: u32,
+    /// Of a call that asks a person: how long it waits, and for whom.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asking: Option<Box<Asking>>,
 }
 
 /// An argument that says where a call goes or to whom (a recipient, an address, an account, an id, a path), whose value was said by

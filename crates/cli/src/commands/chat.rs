@@ -14,6 +14,7 @@ use crate::runs::signals::{Heard, Signals};
 use crate::runs::start::begin;
 use crate::runs::task::Task;
 use crate::traces::asked::{Standing, asked};
+use crate::traces::questions::questions;
 use crate::traces::which::{name, rows};
 use crate::ui::prompt::Lines;
 use crate::ui::say::tell;
@@ -263,6 +264,11 @@ impl Chat<'_> {
             }));
         }
         let asked = asked(&self.app.logs, &state, &bodies).await?;
+        let questions = questions(&self.app.logs, &state, &bodies).await?;
+        if let (None, Some(question)) = (asked.first(), questions.first()) {
+            let (line, is_asked) = (question.line(trace), question.is_open());
+            return Ok(Some(Open { what: line.clone(), line, is_asked, is_over: false }));
+        }
         Ok(Some(match asked.first() {
             Some(call) => Open {
                 what: call.standing_in_words(),

@@ -19,7 +19,7 @@ pub struct ConfigArgs {
 }
 
 /// Every key with what holds where nobody sets it. A test holds the list to what the file may have.
-const KEYS: [(&str, &str); 79] = [
+const KEYS: [(&str, &str); 85] = [
     ("model", "the first one found"),
     ("fallback", "none"),
     ("profile", "trace"),
@@ -93,6 +93,12 @@ const KEYS: [(&str, &str); 79] = [
     ("experience.embeddings.headers", "none"),
     ("experience.embeddings.least", "40"),
     ("names.model", "none"),
+    ("people.ask", "whoever follows the run"),
+    ("people.contacts", "none"),
+    ("people.webhook", "off"),
+    ("people.feishu", "off"),
+    ("people.email", "off"),
+    ("people.listen", "127.0.0.1:8010"),
     ("retention.older_than", "never"),
     ("retention.keep", "all"),
     ("sessions.window", "20"),
@@ -214,6 +220,7 @@ mod tests {
             "experience",
             "experience.embeddings",
             "names",
+            "people",
             "retention",
             "sessions",
             "net",

@@ -3,6 +3,7 @@
 use crate::exit::{Exit, Failure, logs};
 use crate::traces::allow::why;
 use crate::traces::asked::asked;
+use crate::traces::questions::questions;
 use crate::ui::out::out;
 use crate::ui::say::{foreign, readable};
 use clap::{Args, ValueEnum};
@@ -80,6 +81,10 @@ pub async fn export(args: ExportArgs) -> Result<Exit, Failure> {
                 if let Some(verdict) = &asked.verdict {
                     let _ = writeln!(undecided, "\n{}", why(verdict));
                 }
+            }
+            for question in questions(&logs, &state, &bodies).await?.iter().filter(|question| question.is_open()) {
+                let (line, whole) = (question.line(&trace), fenced(&question.lines.join("\n")));
+                let _ = writeln!(undecided, "\n## Unanswered\n\n{line}\n\n{whole}");
             }
             readable(&export.markdown(&undecided).await?).into_owned()
         }

@@ -1,6 +1,7 @@
 //! The commands: each is registered once, below, in the order of `mainpath --help`. Its arguments and its code are in one file.
 
 pub mod agents;
+pub mod answer;
 pub mod chat;
 pub mod compare;
 pub mod config;
@@ -16,6 +17,7 @@ pub mod goal;
 pub mod ls;
 pub mod mcp;
 pub mod models;
+pub mod people;
 pub mod pin;
 pub mod policy;
 pub mod policy_replay;
@@ -108,6 +110,11 @@ commands! {
     Approve(control::ApproveArgs) |args| => control::approve(args).await;
     /// Deny a pending call
     Deny(control::DenyArgs) |args| => control::deny(args).await;
+    /// Answer a question of an agent
+    Answer(answer::AnswerArgs) |args| => answer::answer(args).await;
+    /// List contacts, or take replies by webhook and Feishu
+    #[command(subcommand)]
+    People(people::PeopleCommand) |command| => people::people(command).await;
     /// Go back to a message and answer it again, or continue from there with another task
     Rewind(rewind::RewindArgs) |args| => rewind::rewind(args).await;
     /// Answer the last message again

@@ -191,7 +191,9 @@ impl Served {
         let mail = match decision {
             RunDecision::Approve => Mail::Approve { call, arguments: None, rule: None },
             RunDecision::Deny => Mail::Deny { call, reason: text },
-            RunDecision::Answer => Mail::Answer { call, text: text.ok_or("an answer needs its text")? },
+            RunDecision::Answer => {
+                Mail::Answer { call, text: text.ok_or("an answer needs its text")?, via: Some("command".into()) }
+            }
         };
         self.runtime.send(&self.app.logs.scope, &trace, &mail).await.map_err(said)?;
         Ok(json!({"trace": trace, "call": call.to_string(), "status": "sent"}))

@@ -8,6 +8,7 @@ use crate::traces::allow::{leads, offer, offered, why};
 use crate::traces::asked::asked;
 use crate::traces::children::children;
 use crate::traces::mail::says_first;
+use crate::traces::questions::questions;
 use crate::traces::rows::{INTERRUPTED, standing};
 use crate::traces::waits::waiting;
 use crate::ui::out::out;
@@ -173,6 +174,11 @@ async fn path(
         for line in asked.verdict.iter().map(why).chain(leads(&asked.places)).chain(rule.as_deref().map(offered)) {
             out(&format!("   {line}"))?;
         }
+    }
+    for question in questions(logs, state, bodies).await? {
+        out(&format!("\n{}", question.line(trace)))?;
+        question.lines.iter().try_for_each(|line| out(&format!("   │ {line}")))?;
+        question.notes().iter().try_for_each(|line| out(&format!("   {line}")))?;
     }
     for line in waiting(logs, trace, state, bodies).await? {
         out(&format!("\n{line}"))?;

@@ -5,6 +5,7 @@ use crate::exit::{Exit, Failure, logs};
 use crate::traces::allow::why;
 use crate::traces::asked::{Asked, Standing, asked};
 use crate::traces::mail::says_first;
+use crate::traces::questions::{Question, questions};
 use crate::ui::live::{Ears, HeardPiece, Source};
 use crate::ui::print::Printer;
 use crate::ui::text::plain;
@@ -107,6 +108,12 @@ pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
                         asked.whole.iter().for_each(|line| eprintln!("  │ {line}"));
                     }
                 }
+                for question in if is_driven && !args.json { answers_to(&logs, &state).await? } else { Vec::new() } {
+                    if question.is_open() && questions.insert(question.call) {
+                        printer.line("?", &format!("at its terminal, or: {}", question.line(&trace)));
+                        question.lines.iter().for_each(|line| eprintln!("  │ {line}"));
+                    }
+                }
                 args.follow || is_driven
             }
         };
@@ -147,6 +154,15 @@ async fn questions_of(logs: &Logs, state: &State) -> Result<Vec<Asked>, Failure>
     asked(logs, state, &bodies).await
 }
 
+/// What the agent itself asks.
+async fn answers_to(logs: &Logs, state: &State) -> Result<Vec<Question>, Failure> {
+    if !state.waits_for_people() {
+        return Ok(Vec::new());
+    }
+    let (_, _, bodies) = logs.read(&state.trace).await?;
+    questions(logs, state, &bodies).await
+}
+
 /// The event that the last run began with; its first message comes right before it.
 fn last_run(events: &[mainpath::types::Event]) -> EventId {
     let began = events.iter().rposition(|event| matches!(event.kind, EventKind::RunStarted(_)));
@@ -168,7 +184,12 @@ async fn abandoned(logs: &Logs, log: &ReadLog, state: &State) -> Result<Exit, Fa
             eprintln!("  {}", why(verdict));
         }
     }
-    if asked.iter().any(|asked| asked.standing == Standing::Open) {
+    let questions = answers_to(logs, state).await?;
+    for question in &questions {
+        eprintln!("{}", question.line(trace));
+        question.lines.iter().for_each(|line| eprintln!("  │ {line}"));
+    }
+    if asked.iter().any(|asked| asked.standing == Standing::Open) || questions.iter().any(Question::is_open) {
         return Ok(Exit::ApprovalNeeded);
     }
     match says_first(logs, log, state).await? {

@@ -6,6 +6,7 @@ pub mod children;
 pub mod forget;
 pub mod mail;
 pub mod past;
+pub mod questions;
 pub mod rows;
 pub mod waits;
 pub mod wanted;

@@ -44,7 +44,7 @@ fn wanted(mail: &Mail) -> Option<String> {
         Mail::Clear => "clear".into(),
         Mail::Stop => "stop".into(),
         Mail::Interrupt { call } => format!("interrupt of call {call}"),
-        Mail::Answer { call, text } => format!("answer to call {call}, {}", short(text, 300)),
+        Mail::Answer { call, text, .. } => format!("answer to call {call}, {}", short(text, 300)),
         Mail::Reopen { call, .. } => format!("approval of call {call}, which was denied"),
         Mail::Compact { .. } => "compact".into(),
         Mail::Rename { name, .. } => format!("the name {}", short(name, 80)),

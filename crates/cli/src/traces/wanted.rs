@@ -27,6 +27,8 @@ pub struct Wanted {
     pub made: Made,
     /// The folder that it works in.
     pub folder: PathBuf,
+    /// Whether the call itself asks, and wants an answer rather than leave.
+    pub asks: bool,
 }
 
 /// The calls that wait in what a trace waits for; `own` has read the trace's log.
@@ -58,14 +60,19 @@ pub async fn below(logs: &Logs, trace: &TraceId) -> Result<Vec<Wanted>, Failure>
 }
 
 fn calls_of(printer: &Printer, trace: &TraceId, waiting: &[Waiting]) -> Vec<Wanted> {
-    let calls = waiting.iter().filter_map(|one| match one {
-        Waiting::Approval(call) => Some(*call),
-        Waiting::Answer(_) | Waiting::Child(_) | Waiting::Timer => None,
-    });
-    let wanted = |call| Wanted {
+    let wanted = |call: CallId, asks| Wanted {
         at: CallAt { trace: trace.clone(), call },
         made: printer.call(call),
         folder: printer.folder.clone(),
+        asks,
     };
-    calls.map(wanted).collect()
+    let approvals = waiting.iter().filter_map(|one| match one {
+        Waiting::Approval(call) => Some(wanted(*call, false)),
+        Waiting::Answer(_) | Waiting::Child(_) | Waiting::Timer => None,
+    });
+    let answers = waiting.iter().filter_map(|one| match one {
+        Waiting::Answer(call) => Some(wanted(*call, true)),
+        Waiting::Approval(_) | Waiting::Child(_) | Waiting::Timer => None,
+    });
+    approvals.chain(answers).collect()
 }

@@ -52,7 +52,12 @@ pub async fn waiting(logs: &Logs, named: Option<&str>) -> Result<TraceId, Failur
         if state.turn_calls().iter().any(|call| call.state == CallState::Asked) {
             return Ok(trace);
         }
-        let mut agents: Vec<TraceId> = below(logs, &trace).await?.into_iter().map(|wanted| wanted.at.trace).collect();
+        let mut agents: Vec<TraceId> = below(logs, &trace)
+            .await?
+            .into_iter()
+            .filter(|wanted| !wanted.asks)
+            .map(|wanted| wanted.at.trace)
+            .collect();
         agents.dedup();
         return match agents.as_slice() {
             [] => Ok(trace),

@@ -4,6 +4,7 @@
 #[macro_use]
 pub mod say;
 
+pub mod ask;
 pub mod echo;
 pub mod live;
 pub mod out;

@@ -92,7 +92,7 @@ impl Follow<'_> {
     /// Approves a call that a rule given here covers: it was judged before there was one.
     pub async fn allowed_by_rule(&mut self, waiting: &[Waiting]) -> Result<bool, Failure> {
         let undecided = self.undecided(waiting).await?;
-        let Some(Wanted { at, made, .. }) = undecided.first() else { return Ok(false) };
+        let Some(Wanted { at, made, .. }) = undecided.iter().find(|wanted| !wanted.asks) else { return Ok(false) };
         let is_given = |rule: &String| self.rules.contains(rule);
         let by_files = || {
             (changes_files_here(made) && self.rules.iter().any(|rule| rule == EVERY_FILE_HERE))
@@ -113,7 +113,9 @@ impl Follow<'_> {
         }
         if !self.attended {
             let several = undecided.len() > 1;
-            undecided.iter().for_each(|wanted| self.leave(wanted, several));
+            for wanted in &undecided {
+                if wanted.asks { self.leave_question(wanted) } else { self.leave(wanted, several) }
+            }
             return Ok(Some(Exit::ApprovalNeeded));
         }
         let wanted = undecided.swap_remove(0);
@@ -121,6 +123,11 @@ impl Follow<'_> {
             return Ok(None);
         }
         screen::ring();
+        if wanted.asks {
+            self.show_question(&wanted);
+            self.asked = Some(wanted);
+            return Ok(None);
+        }
         let made = &wanted.made;
         let who = self.child_of(&wanted).map(|child| format!("agent {child}: ")).unwrap_or_default();
         self.printer.line("?", &format!("{who}allow {}: {}", made.name, gist(&made.arguments)));
@@ -148,7 +155,7 @@ impl Follow<'_> {
 
     /// Says what is to be decided where nobody can be asked.
     fn leave(&mut self, wanted: &Wanted, several: bool) {
-        let Wanted { at: CallAt { trace, call }, made, folder } = wanted;
+        let Wanted { at: CallAt { trace, call }, made, folder, .. } = wanted;
         let which = if several { format!(" --call {call}") } else { String::new() };
         let who = self.child_of(wanted).map(|child| format!(" of agent {child}")).unwrap_or_default();
         let root = self.trace.clone();
@@ -167,20 +174,28 @@ impl Follow<'_> {
     }
 
     /// The agent whose call it is, if it is none of this run's own.
-    fn child_of(&self, wanted: &Wanted) -> Option<String> {
+    pub(super) fn child_of(&self, wanted: &Wanted) -> Option<String> {
         let child = &wanted.at.trace;
         (*child != self.trace).then(|| child_name(&self.trace, child).into())
     }
 
     /// Asks at the lower edge of the terminal, or else in a line that stays open.
     pub fn ask(&self, prompt: &str) {
-        if !screen::ask(prompt, KEYS) {
+        self.ask_with(prompt, KEYS);
+    }
+
+    /// The same, with the keys that answer at once.
+    pub fn ask_with(&self, prompt: &str, keys: &'static str) {
+        if !screen::ask(prompt, keys) {
             eprint!("{prompt}");
         }
     }
 
     /// Asks again for one of the words.
     pub fn ask_again(&self) {
+        if let Some(asked) = self.asked.as_ref().filter(|asked| asked.asks) {
+            return self.ask_for_answer(&asked.made);
+        }
         let made = self.asked.as_ref().map(|asked| asked.made.clone()).unwrap_or_default();
         self.ask(&format!("  {}: ", letters(&made)));
     }
@@ -204,7 +219,11 @@ impl Follow<'_> {
     }
 
     pub async fn decide(&mut self, line: Option<String>) -> Result<Option<Exit>, Failure> {
-        let Some(Wanted { at, made, folder }) = self.asked.clone() else { return Ok(None) };
+        let Some(wanted) = self.asked.clone() else { return Ok(None) };
+        if wanted.asks {
+            return self.answer_question(&wanted, line).await;
+        }
+        let Wanted { at, made, folder, .. } = wanted;
         let CallAt { trace, call } = at.clone();
         let said = line.as_deref().map_or(Said::Later, understand);
         let allows = matches!(said, Said::Yes | Said::Trace | Said::Files | Said::Always | Said::All | Said::Edit(_));

@@ -19,6 +19,7 @@ pub fn why_ended(cause: ResolveCause) -> Option<&'static str> {
         ResolveCause::LastAnswer => "only a final answer was asked for",
         ResolveCause::Summary => "only a summary was asked for",
         ResolveCause::Timeout => "its time limit was reached",
+        ResolveCause::QuestionExpired => "nobody answered in time",
         ResolveCause::Crash => "Mainpath was restarted while it ran",
         ResolveCause::Result
         | ResolveCause::DeniedByPerson

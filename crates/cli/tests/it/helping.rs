@@ -30,7 +30,7 @@ fn mistyped_words_are_told_with_what_may_have_been_meant() {
             "mainpath run has no option --modl; did you mean --model or --mode? (see mainpath run --help)",
         ),
         (&["tools", "bahs"], "there is no tool \"bahs\"; did you mean bash? mainpath tools lists all"),
-        (&["tools", "nosuch"], "there is no tool \"nosuch\"; there are: agent, bash, edit_text_file, "),
+        (&["tools", "nosuch"], "there is no tool \"nosuch\"; there are: agent, ask_human, bash, edit_text_file, "),
         (
             &["fork", "x", "--at", "x"],
             "invalid value 'x' for '--at <MESSAGE>': expected the number of a message, not \"x\"",

@@ -23,7 +23,7 @@ fn json_transform_is_there_when_the_configuration_says_so() {
     let server = scripted(answers());
     assert_eq!(place.run_on(&server, &["Name it."]).code, 0);
     let words = told(&server, 1);
-    assert!(words.contains(r#"There is no tool "json_transform". The tools are: bash, "#), "{words}");
+    assert!(words.contains(r#"There is no tool "json_transform". The tools are: ask_human, bash, "#), "{words}");
     place.config("[tools]\njson_transform = true\n");
     let server = scripted(answers());
     assert_eq!(place.run_on(&server, &["Name it."]).code, 0);

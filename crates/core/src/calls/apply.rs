@@ -3,7 +3,7 @@
 use crate::calls::end::note_tokens;
 use crate::context::loss::saves;
 use crate::run::progress::{Outcome, output_result, text_result};
-use crate::{Call, CallState, Judged, NodeKind, State, ToolHead, estimate};
+use crate::{Call, CallState, Judged, NodeKind, Question, State, ToolHead, estimate};
 use mainpath_types::{
     ActionStarted, ApprovalGranted, CallId, CallResolved, Decision, EffectClass, EventId, Millis, PlannedCall,
     Resolution, ResolveCause,
@@ -33,6 +33,7 @@ impl State {
             started: self.log.now,
             not_before: 0,
             judged: Judged::boxed(planned.verdict.clone().filter(|_| !state.is_done()), &planned.places),
+            question: Question::boxed(planned.asking.as_deref().filter(|_| !state.is_done())),
             approved: false,
             arguments: event,
             result: event,
@@ -89,11 +90,13 @@ impl State {
         if data.arguments.is_some() {
             call.arguments = id;
             call.judged = Judged::boxed(data.verdict.clone(), &data.places);
+            call.question = Question::boxed(data.asking.as_deref());
         }
     }
 
     pub(crate) fn resolve(&mut self, id: EventId, data: &CallResolved) {
-        let may_be_late = data.attempt > 0 && data.cause != ResolveCause::Result;
+        let may_be_late =
+            data.attempt > 0 && !matches!(data.cause, ResolveCause::Result | ResolveCause::QuestionExpired);
         self.calls.resolve(data.call, data.resolution, id, data.tokens, may_be_late);
         let once = data.output.as_ref().is_some_and(|output| output.include_output_only_once);
         if let Some(call) = self.calls.get_mut(data.call) {

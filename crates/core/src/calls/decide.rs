@@ -1,7 +1,7 @@
 //! What tools, people and crashes do to a call.
 
 use crate::calls::end::{note_tokens, resolved, started, unstarted, with_output};
-use crate::calls::reopen;
+use crate::calls::{question, reopen};
 use crate::error::Decided;
 use crate::model::decide::repeats;
 use crate::run::progress::output_result;
@@ -165,6 +165,7 @@ pub(crate) fn approve(state: &State, id: CallId, by: &Principal, edit: Option<&E
         places: edit.map(|edit| edit.places.clone()).unwrap_or_default(),
         changed_by: edit.map(|edit| edit.changed_by.clone()).unwrap_or_default(),
         rule: rule.map(Into::into),
+        asking: edit.and_then(|edit| edit.asking.clone()),
     }
     .into())
 }
@@ -181,6 +182,9 @@ pub(crate) fn deny(state: &State, id: CallId, by: &Principal, reason: Option<&st
 
 /// What a call's time brings with it.
 pub(crate) fn due(call: &Call) -> EventKind {
+    if let Some(event) = question::when_due(call) {
+        return event;
+    }
     match call.state {
         CallState::Asked => unstarted(call, Resolution::Denied, ResolveCause::ApprovalExpired).into(),
         CallState::Ready => CallDue { call: call.id }.into(),

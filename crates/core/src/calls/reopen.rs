@@ -5,7 +5,7 @@
 
 use crate::input::Edit;
 use crate::run::progress::Progress;
-use crate::{Bodies, Call, CallState, Judged, NodeKind, Refusal, Reopened, State, Turn, estimate};
+use crate::{Bodies, Call, CallState, Judged, NodeKind, Question, Refusal, Reopened, State, Turn, estimate};
 use mainpath_types::{
     ApprovalGranted, CallId, CallReopened, Decision, EventId, EventKind, Message, Part, Principal, Resolution, Role,
     Seq,
@@ -44,6 +44,7 @@ pub(crate) fn decide(
         places: edit.places.clone(),
         changed_by: edit.changed_by.clone(),
         rule: rule.map(Into::into),
+        asking: edit.asking.clone(),
     }
     .into())
 }
@@ -61,13 +62,14 @@ impl State {
         call.reopened = true;
         let tokens = FRAME.saturating_add(data.arguments.as_deref().map_or(0, estimate));
         let judged = Judged::boxed(data.verdict.clone(), &data.places);
-        self.approvals.reopened.push(Reopened { of: data.call, grant, judged, tokens });
+        let question = Question::boxed(data.asking.as_deref());
+        self.approvals.reopened.push(Reopened { of: data.call, grant, judged, tokens, question });
     }
 
     /// It is made: a message says so, and the call is its own row below that.
     pub(crate) fn reopen(&mut self, event: EventId, data: &CallReopened) {
         let Some(at) = self.approvals.reopened.iter().position(|one| one.of == data.of) else { return };
-        let Reopened { of, grant, judged, tokens } = self.approvals.reopened.remove(at);
+        let Reopened { of, grant, judged, tokens, question } = self.approvals.reopened.remove(at);
         let Some(old) = self.calls.get(of).cloned() else { return };
         let seq = self.tree.push(self.tree.head, event, NodeKind::User, tokens, self.goals.focus);
         self.tree.head = Some(seq);
@@ -82,6 +84,7 @@ impl State {
             started: self.log.now,
             not_before: 0,
             judged,
+            question,
             approved: true,
             arguments: grant,
             result: event,

@@ -1,6 +1,6 @@
 //! The table of calls: tools, children and people alike.
 
-use mainpath_types::{CallId, CancelCause, EffectClass, EventId, EventKind, Millis, Resolution, Seq, Verdict};
+use mainpath_types::{Asking, CallId, CancelCause, EffectClass, EventId, EventKind, Millis, Resolution, Seq, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -32,6 +32,9 @@ pub struct Call {
     pub not_before: Millis,
     /// What rules said, and of what; dropped once it has ended.
     pub judged: Option<Box<Judged>>,
+    /// What it asks a person, if it does; dropped once it has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<Box<Question>>,
     /// Whether somebody approved it.
     pub approved: bool,
     /// The event that holds its arguments: the model's answer, or the approval that changed them.
@@ -63,6 +66,25 @@ pub struct Judged {
 impl Judged {
     pub(crate) fn boxed(verdict: Option<Verdict>, places: &[String]) -> Option<Box<Judged>> {
         verdict.map(|verdict| Box::new(Judged { verdict, places: places.to_vec() }))
+    }
+}
+
+/// A question to a person that is not answered yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Question {
+    /// How long it waits, and for whom.
+    pub asking: Asking,
+    /// Whether nothing is to be done now to send it.
+    #[serde(default)]
+    pub sent: bool,
+    /// What the channel that it went by calls the message.
+    #[serde(default)]
+    pub receipt: Option<String>,
+}
+
+impl Question {
+    pub(crate) fn boxed(asking: Option<&Asking>) -> Option<Box<Question>> {
+        asking.map(|asking| Box::new(Question { asking: asking.clone(), sent: false, receipt: None }))
     }
 }
 
@@ -108,6 +130,9 @@ pub struct Reopened {
     pub judged: Option<Box<Judged>>,
     /// The size of what the model is told.
     pub tokens: u32,
+    /// What it asks a person, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<Box<Question>>,
 }
 
 /// Where a call stands.
@@ -183,6 +208,7 @@ impl Calls {
             call.result = result;
             call.tokens = tokens;
             call.judged = None;
+            call.question = None;
             call.may_be_late = may_be_late;
         }
     }

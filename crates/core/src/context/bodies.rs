@@ -284,7 +284,7 @@ fn shorten(part: &mut Part, most: usize) {
 /// The words for the end of a call: what came back, or why nothing did.
 pub fn result_text(resolved: &CallResolved) -> Vec<Part> {
     let words = match resolved.cause {
-        ResolveCause::Result => None,
+        ResolveCause::Result | ResolveCause::QuestionExpired => None,
         ResolveCause::DeniedByPerson => Some(match &resolved.reason {
             Some(reason) => format!("A person denied this call: {reason}"),
             None => "A person denied this call.".into(),

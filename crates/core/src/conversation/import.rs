@@ -76,6 +76,7 @@ impl State {
                 started: self.log.now,
                 not_before: 0,
                 judged: None,
+                question: None,
                 approved: false,
                 arguments: event,
                 result: event,

@@ -253,7 +253,7 @@ fn the_log_says_who_answered_and_who_denied_and_why() {
 
     let mut agent = asked;
     let verdict = Verdict { decision: Decision::Deny, rule: "fresh".into(), reason: "No such path.".into() };
-    let edit = Some(Edit { arguments: "{}".into(), verdict, places: vec![], changed_by: Vec::new() });
+    let edit = Some(Edit { arguments: "{}".into(), verdict, places: vec![], changed_by: Vec::new(), asking: None });
     agent.takes(InputKind::Approve { call: call("2.0"), by: user(), edit, rule: None });
     let data = resolved(&agent);
     let by = Some(Principal::rule("fresh"));

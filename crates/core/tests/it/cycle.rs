@@ -165,8 +165,13 @@ fn a_call_runs_where_its_paths_led_when_its_arguments_were_judged() {
     let verdict = Verdict { decision: Decision::Ask, rule: "fresh".into(), reason: String::new() };
     for other in [vec!["/work/other".to_string()], vec![]] {
         let mut agent = asked.clone();
-        let edit =
-            Edit { arguments: "{}".into(), verdict: verdict.clone(), places: other.clone(), changed_by: Vec::new() };
+        let edit = Edit {
+            arguments: "{}".into(),
+            verdict: verdict.clone(),
+            places: other.clone(),
+            changed_by: Vec::new(),
+            asking: None,
+        };
         agent.takes(approve(Some(edit)));
         assert_eq!(places(&agent), other);
     }
@@ -179,7 +184,13 @@ fn edited_arguments_run_under_their_fresh_verdict_and_the_model_is_told() {
         InputKind::Approve {
             call: call("2.0"),
             by: user(),
-            edit: Some(Edit { arguments: "{\"x\":1}".into(), verdict, places: vec![], changed_by: Vec::new() }),
+            edit: Some(Edit {
+                arguments: "{\"x\":1}".into(),
+                verdict,
+                places: vec![],
+                changed_by: Vec::new(),
+                asking: None,
+            }),
             rule: None,
         }
     };

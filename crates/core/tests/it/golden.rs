@@ -41,6 +41,7 @@ fn life() -> Vec<Event> {
         verdict,
         places: vec!["/work/other".into()],
         changed_by: Vec::new(),
+        asking: None,
     });
     let first = agent.state().turn_calls()[0].id;
     agent.takes(InputKind::Approve { call: first, by: user(), edit, rule: None });
@@ -165,6 +166,21 @@ fn life() -> Vec<Event> {
     let ended = SubTraceCompleted { call, nth, of, outcome: ChildOutcome::Partial, handed };
     for kind in [by_model.into(), by_person.into(), resource.into(), started.into(), ended.into()] {
         log.push(Event { id: log.len() as u64 + 1, kind, ..last.clone() });
+    }
+    // The youngest; what is decided with them is in `questions.rs`.
+    let went = QuestionSent {
+        call,
+        to: "lan".into(),
+        channel: Some("feishu".into()),
+        receipt: Some("om_1".into()),
+        problem: None,
+        retry_at: None,
+    };
+    let (problem, retry_at) = (Some("nobody there".into()), Some(9_000));
+    let failed = QuestionSent { channel: None, receipt: None, problem, retry_at, ..went.clone() };
+    for sent in [went, failed] {
+        let last = log.last().unwrap();
+        log.push(Event { id: last.id + 1, kind: sent.into(), ..last.clone() });
     }
     log
 }

@@ -26,6 +26,7 @@ mod names;
 mod odd_logs;
 mod plan;
 mod purity;
+mod questions;
 mod recovery;
 mod remedies;
 mod reminders;

@@ -4,6 +4,17 @@ use crate::support::*;
 use mainpath_core::*;
 use mainpath_types::*;
 
+/// A question to a contact.
+fn asks() -> PlannedCall {
+    let asking = Asking { expires_ms: Some(60_000), default: None, to: Some("lan".into()) };
+    PlannedCall { asking: Some(Box::new(asking)), ..allowed("ask") }
+}
+
+fn sent(call: CallId) -> QuestionSent {
+    let (channel, to) = (Some("email".into()), "lan".into());
+    QuestionSent { call, to, channel, receipt: None, problem: None, retry_at: None }
+}
+
 fn probed(answer: Probed) -> InputKind {
     InputKind::ToolProbed { call: call("2.0"), attempt: 1, answer }
 }
@@ -155,7 +166,7 @@ fn serve(agent: &mut Agent) {
                 let shown = agent.shown();
                 let calls = match shown.iter().filter(|line| line.starts_with("Assistant")).count() {
                     0 => vec![allowed("read"), allowed("read"), allowed("bash"), allowed("write")],
-                    1 => vec![planned("bash", Decision::Ask), allowed("ask"), allowed("agent"), allowed("put")],
+                    1 => vec![planned("bash", Decision::Ask), asks(), allowed("agent"), allowed("put")],
                     _ => Vec::new(),
                 };
                 let reply = agent.reply(if calls.is_empty() { "all done" } else { "working" }, &calls);
@@ -180,6 +191,7 @@ fn serve(agent: &mut Agent) {
                 agent.takes(InputKind::ContextTexts { turn, texts: vec![said] });
             }
             EffectKey::Summary(_) => drop(agent.summarises()),
+            EffectKey::Send(call) => drop(agent.takes(InputKind::QuestionSent(sent(call)))),
             EffectKey::Timer(_) => unreachable!("left out above"),
         }
     }

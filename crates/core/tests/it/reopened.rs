@@ -8,7 +8,8 @@ use mainpath_types::*;
 /// Somebody approves a call that was denied; rules say this of it now.
 fn approves(id: &str, decision: Decision) -> InputKind {
     let verdict = Verdict { decision, rule: "test.now".into(), reason: "by the test".into() };
-    let edit = Some(Edit { arguments: "{\"x\":1}".into(), verdict, places: Vec::new(), changed_by: Vec::new() });
+    let edit =
+        Some(Edit { arguments: "{\"x\":1}".into(), verdict, places: Vec::new(), changed_by: Vec::new(), asking: None });
     InputKind::Approve { call: call(id), by: user(), edit, rule: None }
 }
 
@@ -147,6 +148,7 @@ fn it_is_a_call_of_its_own_under_what_holds_now() {
         started: 5_000,
         not_before: 10_000,
         judged: Some(Box::new(Judged { verdict, places: Vec::new() })),
+        question: None,
         approved: true,
         arguments: event("approval_granted"),
         result: event("call_reopened"),

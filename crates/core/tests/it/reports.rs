@@ -242,7 +242,8 @@ fn a_call_denied_only_for_want_of_a_person_is_to_be_approved_and_one_that_a_rule
     let mut person = edited.clone();
     for id in ["2.0", "4.0"] {
         let verdict = Verdict { decision: Decision::Deny, rule: "bash(rm *)".into(), reason: "not here".into() };
-        let edit = Some(Edit { arguments: "{}".into(), verdict, places: Vec::new(), changed_by: Vec::new() });
+        let edit =
+            Some(Edit { arguments: "{}".into(), verdict, places: Vec::new(), changed_by: Vec::new(), asking: None });
         edited.calls(&[planned("bash", Decision::Ask)]);
         edited.takes(InputKind::Approve { call: call(id), by: user(), edit, rule: None });
         person.calls(&[planned("bash", Decision::Ask)]);

@@ -52,8 +52,13 @@ fn parallel_calls_with_denials_a_failure_and_an_edit() {
     agent.takes(finishes("2.1", ToolOutput::text("the second, which came first")));
     agent.takes(finishes("2.0", ToolOutput::failed("not_found", "there is no such file")));
     let verdict = Verdict { decision: Decision::Allow, rule: "fresh".into(), reason: String::new() };
-    let edit =
-        Some(Edit { arguments: r#"{"path":"other.txt"}"#.into(), verdict, places: vec![], changed_by: Vec::new() });
+    let edit = Some(Edit {
+        arguments: r#"{"path":"other.txt"}"#.into(),
+        verdict,
+        places: vec![],
+        changed_by: Vec::new(),
+        asking: None,
+    });
     agent.takes(InputKind::Approve { call: call("2.4"), by: user(), edit, rule: None });
     agent.takes(finishes("2.4", ToolOutput::text("written")));
     agent.takes(InputKind::Deny { call: call("2.5"), by: user(), reason: Some("not in this folder".into()) });

@@ -11,6 +11,8 @@ use super::units::{Rate, Temperature, Time};
 use mainpath_mcp::McpConfig;
 #[cfg(feature = "home")]
 use mainpath_net::{Reach, SecretTexts, WebAddress};
+#[cfg(feature = "people")]
+use mainpath_people::PeopleConfig;
 use mainpath_policy::ToolNames;
 #[cfg(feature = "home")]
 use mainpath_runtime::{BadForm, Vault};
@@ -107,6 +109,9 @@ pub struct ConfigFile {
     pub experience: ExperienceConfig,
     /// What traces are called.
     pub names: NamesConfig,
+    /// Whom agents can ask and tell something, and by which channels.
+    #[cfg(feature = "people")]
+    pub people: PeopleConfig,
     /// How long traces are kept.
     pub retention: Retention,
     /// What sessions are like where nothing else is said.
@@ -279,6 +284,8 @@ impl ConfigFile {
         names.extend(self.hooks.iter().flat_map(|hook| hook.headers.secrets()));
         names.extend(self.context_hooks.iter().flat_map(|hook| hook.headers.secrets()));
         names.extend(self.experience.embeddings.iter().flat_map(|config| config.headers.secrets()));
+        #[cfg(feature = "people")]
+        names.extend(self.people.secrets());
         names.extend(self.sessions.password.clone());
         let (variables, given) = super::secrets::of_servers(&self.mcp);
         names.extend(variables);

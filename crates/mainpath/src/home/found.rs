@@ -7,9 +7,15 @@ use super::toolbox::Unready;
 use crate::Error;
 use crate::experience::{Lookup, offer};
 use crate::skills::{Shelf, with_tools};
+#[cfg(feature = "people")]
+use mainpath_net::{Client, NotReady};
+#[cfg(feature = "people")]
+use mainpath_people::People;
 use mainpath_runtime::Vault;
 use mainpath_store::read_regular_text;
 use mainpath_store::scheduler::system_clock;
+#[cfg(feature = "people")]
+use mainpath_tools::AskHuman;
 use mainpath_tools::{AgentTool, EvaluateTool, Tools};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -54,6 +60,8 @@ impl Home {
 
     /// The configuration says nothing that can never hold. Errors: file, line and what is wrong.
     pub fn check_values(&self) -> Result<(), Error> {
+        #[cfg(feature = "people")]
+        self.config.people.check().map_err(|(key, problem)| self.wrong_in(&key, &Error::failed(problem)))?;
         self.config.check_values().map_err(|(key, problem)| self.wrong_in(key, &Error::failed(problem)))
     }
 
@@ -84,6 +92,8 @@ impl Home {
         let (tools, unready) = self.config.tools.build(&self.config.net, &|name| self.secret(name));
         let tools = tools.with(AgentTool).with(EvaluateTool);
         let tools = self.shelf().map_or(tools.clone(), |shelf| with_tools(tools, &shelf));
+        #[cfg(feature = "people")]
+        self.offer_people(&tools);
         let experiences = self.experiences();
         if self.has_experience(&experiences) {
             offer(&tools, &Lookup::by_words(Arc::new(experiences)), system_clock);
@@ -95,6 +105,29 @@ impl Home {
     pub fn shelf(&self) -> Option<Shelf> {
         let home = std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
         self.config.skills.unwrap_or(true).then(|| Shelf::new(&self.data, home))
+    }
+}
+
+#[cfg(feature = "people")]
+impl Home {
+    /// The channels to people. `None`: none is configured. Errors: one cannot be used, in a line with its place in the file.
+    pub fn people(&self) -> Result<Option<People>, Error> {
+        let config = &self.config.people;
+        if config.contacts.is_empty() && config.webhook.is_none() && config.feishu.is_none() && config.email.is_none() {
+            return Ok(None);
+        }
+        let made = People::new(config.clone(), &Client::new(&self.config.net), &|name| self.secret(name));
+        made.map(Some).map_err(|NotReady(why)| self.wrong_in(&["people"], &Error::failed(format!("[people]: {why}"))))
+    }
+
+    /// Adds the tools that reach people. Where a channel cannot be used no agent works: that is told there.
+    fn offer_people(&self, tools: &Tools) {
+        let Ok(Some(people)) = self.people() else { return };
+        let config = people.config();
+        let names = config.contacts.iter().filter(|(_, contact)| !contact.ways().is_empty());
+        let ask = AskHuman::new(names.map(|(name, _)| name.clone()), config.ask.clone());
+        drop(tools.clone().with(ask));
+        crate::people::offer(tools, &Arc::new(people));
     }
 }
 

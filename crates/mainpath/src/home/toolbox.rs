@@ -5,7 +5,7 @@ use mainpath_net::{
     InvokeWorkflowConfig, NotReady, Reach, RedisContext, RedisContextConfig, Secret, WebFetch, WebFetchConfig,
     WebSearch, WebSearchConfig,
 };
-use mainpath_tools::{DynTool, JsonTransform, Tool, ToolDoc, Tools};
+use mainpath_tools::{AskHuman, DynTool, JsonTransform, Tool, ToolDoc, Tools};
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub struct Optional {
 }
 
 /// The tools that can be switched on, in the order of their names.
-pub const OPTIONAL: [Optional; 9] = [
+pub const OPTIONAL: [Optional; 11] = [
     Optional {
         name: "external",
         what: "Commands and addresses of your own, as tools",
@@ -61,6 +61,14 @@ command = ["sh", "-c", "wc -w"]   # the arguments come as JSON; or url = "https:
         how: r#"[tools.feishu_bot]
 webhook = "FEISHU_WEBHOOK"   # the variable that holds the bot's address
 secret = "FEISHU_SECRET"     # if the bot checks signatures
+"#,
+    },
+    Optional {
+        name: "feishu_get_contact_list",
+        what: "Lists the people of a Feishu organisation; with it send_message",
+        how: r#"[people.feishu]
+app_id = "cli_…"
+app_secret = "FEISHU_APP_SECRET"   # the variable that holds the app's secret
 "#,
     },
     Optional {
@@ -94,6 +102,17 @@ input_schema = { type = "object", properties = { branch = { type = "string" } },
 url = "redis://127.0.0.1:6379/0"
 prefix = "mainpath:"
 ttl_s = 86400
+"#,
+    },
+    Optional {
+        name: "send_message",
+        what: "Sends messages to contacts by webhook, Feishu or e-mail; ask_human can ask them",
+        how: r#"[people.contacts.lan]
+email = "lan@example.com"
+
+[people.email]
+host = "smtp.example.com"
+from = "agent@example.com"
 "#,
     },
     Optional {
@@ -139,7 +158,8 @@ impl ToolsConfig {
 
     /// All tools that can be used, and those that could if something were not missing.
     pub(super) fn build(&self, reach: &Reach, secret: Secret<'_>) -> (Tools, Vec<Unready>) {
-        let (tools, client, mut unready) = (Tools::kernel().with_internal(), Client::new(reach), Vec::new());
+        let (tools, client, mut unready) =
+            (Tools::kernel().with_internal().with(AskHuman::default()), Client::new(reach), Vec::new());
         let mut note = |name, made: Result<(), NotReady>| {
             if let Err(NotReady(why)) = made {
                 unready.push(Unready { name, why });
@@ -203,12 +223,21 @@ mod tests {
 
     #[test]
     fn what_is_said_about_switching_a_tool_on_does_it() {
-        let always = Tools::kernel().with_internal().specs().len();
+        let always = Tools::kernel().with_internal().specs().len() + 1;
         for Optional { name, how, .. } in OPTIONAL {
             let config: ConfigFile = toml::from_str(how).unwrap_or_else(|error| panic!("{name}: {error}"));
             if name == "knowledge_save" {
                 // By another section: the host adds it.
                 assert_eq!(config.experience.enabled, Some(true));
+                continue;
+            }
+            if matches!(name, "feishu_get_contact_list" | "send_message") {
+                // By another section too.
+                #[cfg(feature = "people")]
+                assert_eq!(
+                    (config.people.check(), config.people.feishu.is_some() != config.people.email.is_some()),
+                    (Ok(()), true)
+                );
                 continue;
             }
             let (tools, unready) = config.tools.build(&config.net, &|_| Some("http://a.test/secret".into()));

@@ -128,7 +128,7 @@ impl Trace {
     /// there is no such call, or it has its answer.
     pub async fn answer(&self, call: CallId, text: impl Into<String>) -> Result<(), Error> {
         let waits = |call: &Call| !matches!(call.state, CallState::Done(_));
-        self.decide(call, "waits for no answer", waits, Mail::Answer { call, text: text.into() }).await
+        self.decide(call, "waits for no answer", waits, Mail::Answer { call, text: text.into(), via: None }).await
     }
 
     /// Sends a decision on a call that stands as it must, and waits until whoever drives the trace has read it. Errors: what `not` says

@@ -7,8 +7,9 @@ use crate::mail::{Mail, in_order};
 use crate::prompt::gone::Gone;
 use crate::prompt::media;
 use crate::prompt::texts::offload;
-use mainpath_core::{Answered, Edit, InputKind, TimerKey, approval_due, is_denied};
+use mainpath_core::{Answered, Edit, InputKind, TimerKey, answer_due, approval_due, is_denied};
 use mainpath_store::StoreError;
+use mainpath_tools::AskHumanArgs;
 use mainpath_types::{
     ApprovalMode, CONTENT, CallId, Decision, MessageQueued, Millis, Principal, RewindRequested, Verdict,
 };
@@ -62,13 +63,21 @@ impl Driver {
         Ok(self.machine.state().log.mail != known)
     }
 
-    /// What counts is when an approval was given: one that was given too late finds its call denied, however late it is read.
+    /// What counts is when an approval or an answer was given: one that was given too late finds its call ended, however late it is read.
     async fn expire(&mut self, mail: &Mail, at: Millis) -> Result<(), DriveError> {
-        let Mail::Approve { call, .. } = mail else { return Ok(()) };
-        match approval_due(self.machine.state(), *call) {
-            Some(due) if due <= at => self.offer_or_drop(InputKind::Timer { key: TimerKey::Call(*call) }, None).await,
-            Some(_) | None => Ok(()),
+        // Of a question, the time at which it is sent again may come first.
+        for _ in 0..2 {
+            let state = self.machine.state();
+            let (call, due) = match mail {
+                Mail::Approve { call, .. } => (*call, approval_due(state, *call)),
+                Mail::Answer { call, .. } => (*call, answer_due(state, *call)),
+                _ => return Ok(()),
+            };
+            if due.is_some_and(|due| due <= at) {
+                self.offer_or_drop(InputKind::Timer { key: TimerKey::Call(call) }, None).await?;
+            }
         }
+        Ok(())
     }
 
     /// From mail to an input: redacted, measured, what is long put aside, edited arguments judged.
@@ -100,6 +109,12 @@ impl Driver {
             Mail::Reopen { call, arguments } => self.denied_arguments(*call, arguments.clone()).await?,
             _ => None,
         };
+        if let Mail::Answer { call, text, .. } = &mut mail
+            && let Some(args) = self.question(*call).await?
+            && let Some(choice) = args.chosen(text)
+        {
+            *text = choice.label.trim().into();
+        }
         let mut kind = mail.into_input(from);
         if let (Some((call, arguments)), InputKind::Approve { edit, .. }) = (edited, &mut kind) {
             match self.judge_edit(call, arguments).await {
@@ -144,6 +159,15 @@ impl Driver {
         }))
     }
 
+    /// What a call asks that waits for a person.
+    async fn question(&mut self, call: CallId) -> Result<Option<AskHumanArgs>, DriveError> {
+        let Some(row) = self.machine.state().calls.get(call).filter(|row| row.question.is_some()) else {
+            return Ok(None);
+        };
+        let event = row.arguments;
+        Ok(AskHumanArgs::read(&self.arguments(call, event).await?))
+    }
+
     async fn judge_edit(&mut self, call: CallId, arguments: String) -> Result<Edit, DriveError> {
         let prepared = self.prepared().await?;
         let row = self.machine.state().calls.get(call);
@@ -177,7 +201,7 @@ impl Driver {
                 let reason = format!(
                     "Hook {hooks} changed the arguments to {now}, which nobody has approved. Approve those instead."
                 );
-                return Ok(Edit { arguments, verdict: denied(reason), places, changed_by: Vec::new() });
+                return Ok(Edit { arguments, verdict: denied(reason), places, changed_by: Vec::new(), asking: None });
             }
             // It changes nothing outside the trace, and has no effect to make up for.
             Some(_) if reopens && tool.as_deref().is_some_and(|tool| gate.is_internal(tool)) => {
@@ -186,7 +210,7 @@ impl Driver {
             Some(verdict) => verdict,
             None => denied(planned.problem.unwrap_or_default()),
         };
-        Ok(Edit { arguments: changed.unwrap_or(arguments), verdict, places, changed_by })
+        Ok(Edit { arguments: changed.unwrap_or(arguments), verdict, places, changed_by, asking: planned.asking })
     }
 }
 

@@ -3,8 +3,10 @@
 use crate::driver::error::DriveError;
 use crate::driver::{Driver, Timer};
 use crate::effects::context_texts::{ask_hooks, standing};
+use crate::effects::questions::send_question;
 use crate::effects::tool::{ToolRun, probe_tool, run_tool};
-use mainpath_core::{Effect, EffectKey, InputKind, call_time};
+use crate::messenger::OpenQuestion;
+use mainpath_core::{Effect, EffectKey, InputKind, answer_due, call_time};
 use mainpath_policy::Grant;
 use mainpath_types::{CallId, EffectClass, EventId};
 use std::collections::BTreeMap;
@@ -45,6 +47,7 @@ impl Driver {
                 Ok(())
             }
             Effect::Kill { call, attempt } if self.starts_agents(call) => self.end_children(key, call, attempt).await,
+            Effect::SendQuestion { call, to, arguments } => self.send_question(key, call, to, arguments).await,
             Effect::Kill { call, attempt } => {
                 self.kill(key, call, attempt);
                 Ok(())
@@ -71,6 +74,20 @@ impl Driver {
         let context = self.context().await?;
         let arguments = self.arguments(grant.call(), arguments).await?;
         self.in_flight.start(key, |_| probe_tool(context, grant, arguments));
+        Ok(())
+    }
+
+    async fn send_question(
+        &mut self,
+        key: EffectKey,
+        call: CallId,
+        to: String,
+        event: EventId,
+    ) -> Result<(), DriveError> {
+        let (context, arguments) = (self.context().await?, self.arguments(call, event).await?);
+        let (trace, expires_at) = (context.trace.clone(), answer_due(self.machine.state(), call));
+        let question = OpenQuestion { trace, call, to, arguments, expires_at };
+        self.in_flight.start(key, |_| send_question(context, question));
         Ok(())
     }
 

@@ -5,6 +5,7 @@ pub(crate) mod context_hooks;
 pub(crate) mod context_texts;
 pub(crate) mod hooks;
 pub(crate) mod model;
+pub(crate) mod questions;
 pub(crate) mod snapshots;
 pub(crate) mod tool;
 mod tool_context;

@@ -80,7 +80,7 @@ impl<'a> Gate<'a> {
     /// One call: found, its arguments checked, its verdict given.
     pub fn check(&self, name: &str, arguments: &str) -> PlannedCall {
         match self.tools.plan_in(name, arguments, &self.scene()) {
-            Ok(Planned { tool, mut facts, places }) => {
+            Ok(Planned { tool, mut facts, places, asking }) => {
                 let verdict = self.judge(&tool, &mut facts);
                 let internal = self.is_internal(&tool);
                 let verdict = if internal { settled(verdict) } else { self.calls.hold(verdict, self.rules.mode) };
@@ -89,7 +89,7 @@ impl<'a> Gate<'a> {
                 let offer = if verdict.decision == Decision::Ask && !by_content { self.offer(&facts) } else { None };
                 let origins = facts.origins.into_iter().filter(|origin| *origin != Origin::Model).collect();
                 let (tool, verdict, destinations) = (Some(tool), Some(verdict), facts.destinations);
-                PlannedCall { tool, verdict, places, origins, destinations, offer, ..PlannedCall::default() }
+                PlannedCall { tool, verdict, places, origins, destinations, offer, asking, ..PlannedCall::default() }
             }
             Err(problem) => {
                 let tool = self.tools.resolve(name);

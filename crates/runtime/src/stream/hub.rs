@@ -71,7 +71,8 @@ impl Waiting {
                 | EffectKey::Probe(..)
                 | EffectKey::HandBack(_)
                 | EffectKey::Hooks(_)
-                | EffectKey::Summary(_) => None,
+                | EffectKey::Summary(_)
+                | EffectKey::Send(_) => None,
             })
             .collect()
     }

@@ -167,10 +167,13 @@ async fn a_question_waits_parked_for_its_answer() {
     let (runtime, trace) = (place.runtime(), id("t"));
     let phase = run(&runtime, &trace, place.spec(), "ask me").await;
     assert_eq!(phase, Phase::Parked(vec![Waiting::Answer(call("2.0"))]));
-    runtime.send(&local(), &trace, &Mail::Answer { call: call("2.0"), text: "that one".into() }).await.unwrap();
+    runtime
+        .send(&local(), &trace, &Mail::Answer { call: call("2.0"), text: "that one".into(), via: None })
+        .await
+        .unwrap();
     let mut phase = runtime.phase(&local(), &trace);
     soon("the end", phase.wait_for(|phase| *phase == Phase::Idle)).await.unwrap();
-    assert_eq!(place.answer(&trace).await, "final: that one");
+    assert_eq!(place.answer(&trace).await, "final: user answered:\n> that one");
     place.inspect(&trace).await;
 }
 

@@ -105,7 +105,7 @@ fn mail(random: &mut Rng, place: &Place, n: u32) -> Mail {
         13 => Mail::SetSpec { spec: Box::new(Spec { instructions: format!("Spec {n}."), ..spec(place) }) },
         14 => Mail::Continue,
         15 => Mail::Clear,
-        _ => Mail::Answer { call, text: "yes".into() },
+        _ => Mail::Answer { call, text: "yes".into(), via: None },
     }
 }
 

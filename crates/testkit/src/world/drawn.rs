@@ -1,9 +1,9 @@
 //! What models, tools, people and fools say in a simulated life.
 
 use super::{
-    Answered, CallId, CallState, Decision, Edit, Effect, EffectClass, FileChange, FileState, InputKind, Part,
-    PlannedCall, Principal, Reply, RewindRequested, Seq, SkillBy, SkillSelected, StopReason, TOOLS, TimerKey,
-    ToolOutput, Usage, Verdict, World, hook_texts, model_summary, pending, summarise, summary_input,
+    Answered, Asking, CallId, CallState, Decision, Edit, Effect, EffectClass, FileChange, FileState, InputKind, Part,
+    PlannedCall, Principal, QuestionSent, Reply, RewindRequested, Seq, SkillBy, SkillSelected, StopReason, TOOLS,
+    TimerKey, ToolOutput, Usage, Verdict, World, hook_texts, model_summary, pending, summarise, summary_input,
 };
 use crate::plans::goal_op;
 
@@ -55,7 +55,8 @@ impl World {
                 }
                 _ => {
                     let (tool, verdict, places) = (Some(name.into()), Some(verdict), self.places());
-                    PlannedCall { tool, verdict, places, ..PlannedCall::default() }
+                    let asking = self.asking(effect);
+                    PlannedCall { tool, verdict, places, asking, ..PlannedCall::default() }
                 }
             });
         }
@@ -78,6 +79,33 @@ impl World {
         Reply { request, parts, calls: planned, goals, stop, tolerated, tokens, usage, sent: None, aside, expand }
     }
 
+    /// What a question says about the waiting: that it expires, with a default or without, and whom it is sent to.
+    fn asking(&mut self, effect: EffectClass) -> Option<Box<Asking>> {
+        if effect != EffectClass::AskPerson || self.rng.u32(0..4) == 0 {
+            return None;
+        }
+        let expires_ms = self.rng.bool().then(|| self.rng.u64(1..4_000));
+        let default = self.rng.bool().then(|| "as you like".into()).filter(|_| expires_ms.is_some());
+        let to = self.rng.bool().then(|| "lan".into());
+        Some(Box::new(Asking { expires_ms, default, to }))
+    }
+
+    /// How the sending of a question goes.
+    pub(super) fn sent(&mut self, call: CallId) -> InputKind {
+        let to = "lan".into();
+        InputKind::QuestionSent(match self.rng.u32(0..3) {
+            0 => {
+                let retry_at = self.rng.bool().then(|| self.now + self.rng.u64(1..3_000));
+                QuestionSent { call, to, channel: None, receipt: None, problem: Some("no".into()), retry_at }
+            }
+            1 => QuestionSent { call, to, channel: Some("email".into()), receipt: None, problem: None, retry_at: None },
+            _ => {
+                let receipt = Some(format!("om_{call}"));
+                QuestionSent { call, to, channel: Some("feishu".into()), receipt, problem: None, retry_at: None }
+            }
+        })
+    }
+
     /// Where the paths of a call lead, now and then not where they are written.
     fn places(&mut self) -> Vec<String> {
         match self.rng.u32(0..4) {
@@ -89,8 +117,11 @@ impl World {
     pub(super) fn decision(&mut self, call: CallId) -> InputKind {
         let by = Principal::local_user();
         let places = self.places();
+        let asks = self.machine.state().calls.get(call).map(|call| call.effect);
+        let asking = asks.and_then(|effect| self.asking(effect));
         let edit = |decision| Edit {
             changed_by: Vec::new(),
+            asking,
             arguments: "{\"edited\":true}".into(),
             verdict: Verdict { decision, rule: "sim.edit".into(), reason: String::new() },
             places,
@@ -148,7 +179,8 @@ impl World {
         let call = CallId { seq: Seq(self.rng.u32(0..30)), index: self.rng.u16(0..4) };
         let attempt = self.rng.u32(0..3);
         let by = Principal::local_user();
-        match self.rng.u32(0..12) {
+        match self.rng.u32(0..13) {
+            11 => self.sent(call),
             10 => InputKind::KeepFiles { call, attempt: attempt + 7, changes: vec![change()] },
             8 => InputKind::ContextTexts { turn: self.rng.u32(0..20), texts: hook_texts(&mut self.rng) },
             9 => InputKind::Summarised { text: "?".into(), tokens: 1, all: false },

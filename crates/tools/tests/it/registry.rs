@@ -148,7 +148,10 @@ fn a_plan_names_the_tool_and_where_its_files_lie() {
         says_read_only: true,
         ..CallFacts::default()
     };
-    assert_eq!(plan("read", r#"{"path":"../x"}"#), Planned { tool: "read_text_file".into(), facts, places: vec![] });
+    assert_eq!(
+        plan("read", r#"{"path":"../x"}"#),
+        Planned { tool: "read_text_file".into(), facts, places: vec![], asking: None }
+    );
     let write = &plan("write", r#"{"path":"a/./b","content":""}"#).facts.paths[0];
     assert_eq!((write.relative.as_deref(), write.write), (Some("a/b"), true));
     let facts = CallFacts {
@@ -158,7 +161,10 @@ fn a_plan_names_the_tool_and_where_its_files_lie() {
         commands: vec!["ls".into()],
         ..CallFacts::default()
     };
-    assert_eq!(plan("bash", r#"{"command":"ls"}"#), Planned { tool: "bash".into(), facts, places: vec![] });
+    assert_eq!(
+        plan("bash", r#"{"command":"ls"}"#),
+        Planned { tool: "bash".into(), facts, places: vec![], asking: None }
+    );
 }
 
 /// Repeats what it is given.

@@ -1,0 +1,97 @@
+//! `answer`: a person's answer to a question of an agent.
+
+use crate::commands::control::driven_elsewhere;
+use crate::exit::{Exit, Failure, logs};
+use crate::runs::task::read_all;
+use crate::traces::asked::what;
+use crate::traces::questions::{Question, questions};
+use crate::ui::out::out;
+use crate::ui::text::short;
+use clap::Args;
+use mainpath::core::{Bodies, CallState, State};
+use mainpath::runtime::Mail;
+use mainpath::types::{CallId, EffectClass, TraceId};
+
+/// `mainpath answer`
+#[derive(Args, Debug)]
+pub struct AnswerArgs {
+    /// The trace (its id or a unique part of it)
+    pub trace: String,
+    /// The call, such as 4.0 [default: the only open question], then the answer: a text, the number of a choice, or - for standard input
+    #[arg(required = true, num_args = 1..=2, value_names = ["CALL", "ANSWER"])]
+    pub words: Vec<String>,
+}
+
+/// `mainpath answer`
+pub async fn answer(args: AnswerArgs) -> Result<Exit, Failure> {
+    let (call, text) = match args.words.as_slice() {
+        [text] => (None, text),
+        [call, text] => (Some(read_call(call)?), text),
+        _ => return Err(Failure::usage("give the answer: mainpath answer TRACE CALL TEXT")),
+    };
+    let text = if text == "-" { read_all()? } else { text.clone() };
+    if text.trim().is_empty() {
+        return Err(Failure::usage(
+            "the answer is empty; give a text, the number of a choice, or - for standard input",
+        ));
+    }
+    let logs = logs()?;
+    let trace = logs.find(Some(&args.trace)).await?;
+    let (_, state, bodies) = logs.read(&trace).await?;
+    let open = questions(&logs, &state, &bodies).await?;
+    let question = which(&trace, &state, &bodies, &open, call)?;
+    let mail = Mail::Answer { call: question.call, text: text.trim().into(), via: Some("command".into()) };
+    logs.send(&trace, &mail).await?;
+    let done = format!("answered call {} of {trace} ({})", question.call, short(&text, 60));
+    match driven_elsewhere(&logs, &trace)? {
+        true => out(&done)?,
+        false => out(&format!("{done}; if it is not running, continue with: mainpath resume {trace}"))?,
+    }
+    Ok(Exit::Ok)
+}
+
+fn read_call(text: &str) -> Result<CallId, Failure> {
+    text.parse().map_err(|_| {
+        Failure::usage(format!(
+            "{text:?} is not a call such as 4.0; quote an answer of several words: mainpath answer TRACE \"TEXT\""
+        ))
+    })
+}
+
+/// The question that is meant. Errors: why it cannot be answered.
+fn which<'a>(
+    trace: &TraceId,
+    state: &State,
+    bodies: &dyn Bodies,
+    open: &'a [Question],
+    call: Option<CallId>,
+) -> Result<&'a Question, Failure> {
+    let Some(call) = call else {
+        let can: Vec<&Question> = open.iter().filter(|question| question.is_open()).collect();
+        return match (can.as_slice(), open.first()) {
+            ([only], _) => Ok(only),
+            ([], Some(settled)) => Err(Failure::error(settled.line(trace))),
+            ([], None) => Err(Failure::error(format!("nothing is asked in {trace}"))),
+            (several, _) => {
+                let all: Vec<String> = several.iter().map(|one| format!("{} ({})", one.call, one.gist)).collect();
+                Err(Failure::usage(format!("{trace} asks several questions: {}; choose one", all.join(", "))))
+            }
+        };
+    };
+    if let Some(question) = open.iter().find(|question| question.call == call) {
+        return if question.is_open() { Ok(question) } else { Err(Failure::error(question.line(trace))) };
+    }
+    let why = match state.calls.get(call) {
+        None => format!("there is no call {call} in {trace}"),
+        Some(row) => {
+            let asks = row.effect == EffectClass::AskPerson;
+            let how = match row.state {
+                CallState::Done(_) if asks => "has been answered or has ended already",
+                CallState::Asked if asks => "has not been asked yet: it needs approval first",
+                _ => "asks nothing",
+            };
+            format!("call {call} ({}) {how}", what(row, bodies))
+        }
+    };
+    Err(Failure::error(why))
+}

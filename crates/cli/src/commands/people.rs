@@ -1,0 +1,112 @@
+//! `mainpath people`: contacts, and the listener for replies.
+
+use crate::exit::{Exit, Failure, logs};
+use crate::runs::signals::Signals;
+use crate::ui::out::out;
+use crate::ui::text::plain;
+use clap::{Args, Subcommand};
+use mainpath::people::{AnswerDesk, Contact, listen};
+use mainpath::types::TraceId;
+use mainpath::{Installation, Logs};
+use std::net::SocketAddr;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use tokio::net::TcpListener;
+
+/// Where replies are heard if nothing else is said.
+const USUAL: &str = "127.0.0.1:8010";
+
+/// `mainpath people`
+#[derive(Subcommand, Debug)]
+pub enum PeopleCommand {
+    /// List the contacts and the channels to them
+    List,
+    /// Take replies by webhook and Feishu until you stop it
+    Listen(ListenArgs),
+}
+
+/// `mainpath people listen`
+#[derive(Args, Debug)]
+pub struct ListenArgs {
+    /// The address [default: people.listen.address of config.toml, or 127.0.0.1:8010]
+    #[arg(long, value_name = "HOST:PORT")]
+    pub address: Option<SocketAddr>,
+    /// Continue a trace when its question was answered
+    #[arg(long)]
+    pub resume: bool,
+}
+
+/// `mainpath people`
+pub async fn people(command: PeopleCommand) -> Result<Exit, Failure> {
+    match command {
+        PeopleCommand::List => list(),
+        PeopleCommand::Listen(args) => hear(args).await,
+    }
+}
+
+fn list() -> Result<Exit, Failure> {
+    let logs = logs()?;
+    let config = &logs.home.config.people;
+    if config.contacts.is_empty() {
+        out("no contacts; add [people.contacts.NAME] to config.toml")?;
+    }
+    for (name, contact) in &config.contacts {
+        let usual = if config.ask.as_ref() == Some(name) { "  (asked where a question names nobody)" } else { "" };
+        out(&plain(&format!("{name}  {}{usual}", ways(contact))))?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn ways(contact: &Contact) -> String {
+    let ways: Vec<String> = contact.ways().iter().map(ToString::to_string).collect();
+    if ways.is_empty() { "no channel".into() } else { ways.join(", ") }
+}
+
+async fn hear(args: ListenArgs) -> Result<Exit, Failure> {
+    let app = Installation::open()?;
+    let people = app.people()?.ok_or_else(|| {
+        Failure::error("no channel takes replies; add [people.webhook] or [people.feishu] to config.toml")
+    })?;
+    let config = people.config();
+    if config.webhook.is_none() && config.feishu.is_none() {
+        return Err(Failure::error("no channel takes replies; add [people.webhook] or [people.feishu] to config.toml"));
+    }
+    let address = match args.address.or(config.listen.address) {
+        Some(address) => address,
+        None => USUAL.parse().map_err(|_| Failure::error("no address to listen on"))?,
+    };
+    let listener = TcpListener::bind(address).await.map_err(|error| {
+        Failure::error(format!("{address} cannot be listened on: {error}; choose another with --address"))
+    })?;
+    let at = listener.local_addr()?;
+    let mut paths = Vec::new();
+    paths.extend(config.webhook.as_ref().map(|_| format!("http://{at}/people/webhook")));
+    paths.extend(config.feishu.as_ref().map(|_| format!("http://{at}/people/feishu")));
+    out(&format!("listening on {}", paths.join(" and ")))?;
+    let desk = AnswerDesk::new(Logs::open()?, move |trace, call, contact| {
+        eprintln!("{}", plain(&format!("{contact} answered {trace}/{call}")));
+        if args.resume {
+            resume(trace);
+        }
+    });
+    let mut signals = Signals::listen()?;
+    let until = async {
+        signals.next().await;
+    };
+    listen(listener, people, Arc::new(desk), until).await;
+    Ok(Exit::Ok)
+}
+
+/// Continues a trace in a process of its own, as a person would. One that somebody drives reads its mail there.
+fn resume(trace: &TraceId) {
+    let started = std::env::current_exe().and_then(|program| {
+        let mut command = Command::new(program);
+        command.args(["resume", trace.as_str()]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn()
+    });
+    match started {
+        // It is waited for, so that it does not stay behind as a zombie.
+        Ok(mut child) => drop(std::thread::spawn(move || child.wait())),
+        Err(error) => eprintln!("{trace} cannot be continued: {error}; mainpath resume {trace}"),
+    }
+}

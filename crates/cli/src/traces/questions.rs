@@ -1,0 +1,122 @@
+//! The questions of a trace that wait for a person's answer, and what was answered that nobody has read yet.
+
+use crate::exit::Failure;
+use crate::traces::asked::what;
+use crate::traces::mail::unread;
+use crate::ui::text::{plain, short};
+use mainpath::Logs;
+use mainpath::core::{Bodies, Call, CallState, State, answer_due, arguments_in};
+use mainpath::runtime::Mail;
+use mainpath::store::scheduler::system_clock;
+use mainpath::tools::AskHumanArgs;
+use mainpath::types::{CallId, EffectClass, Millis, TraceId, format_time};
+
+/// The most of a question that stands in a line.
+const GIST: usize = 200;
+
+/// A call that asks a person.
+pub struct Question {
+    /// Which.
+    pub call: CallId,
+    /// The question in a line.
+    pub gist: String,
+    /// All of it: its words, numbered choices, files.
+    pub lines: Vec<String>,
+    /// Whom it is for, and whether it went there.
+    sent: Option<String>,
+    /// When it expires.
+    due: Option<Millis>,
+    /// Where it stands.
+    standing: Standing,
+}
+
+/// Where a question stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// Nobody has answered.
+    Open,
+    /// Somebody has, which is still to be read.
+    Answered,
+    /// Nobody has in time.
+    Expired,
+}
+
+/// The questions that are not settled, in order.
+pub async fn questions(logs: &Logs, state: &State, bodies: &dyn Bodies) -> Result<Vec<Question>, Failure> {
+    let asks = |call: &&Call| call.state == CallState::Started && call.effect == EffectClass::AskPerson;
+    let calls: Vec<&Call> = state.turn_calls().iter().filter(asks).collect();
+    if calls.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (mail, now) = (unread(logs, &state.trace, state).await?, system_clock());
+    let made = calls.into_iter().map(|call| {
+        let due = answer_due(state, call.id);
+        let is_answer = |(at, mail): &(Millis, Mail)| {
+            matches!(mail, Mail::Answer { call: of, .. } if *of == call.id) && due.is_none_or(|due| *at < due)
+        };
+        let standing = match due {
+            _ if mail.iter().any(is_answer) => Standing::Answered,
+            Some(due) if due <= now => Standing::Expired,
+            _ => Standing::Open,
+        };
+        let (gist, lines) = words(call, bodies);
+        Question { call: call.id, gist, lines, sent: sent(call), due, standing }
+    });
+    Ok(made.collect())
+}
+
+/// A question in a line, and all of it. Of a tool of somebody's own: its arguments.
+fn words(call: &Call, bodies: &dyn Bodies) -> (String, Vec<String>) {
+    let arguments = bodies.get(call.arguments).and_then(|kind| arguments_in(kind, call.id)).unwrap_or_default();
+    match AskHumanArgs::read(arguments) {
+        Some(args) => asked(&args),
+        None => (what(call, bodies), vec![plain(arguments)]),
+    }
+}
+
+/// The same of its arguments.
+pub fn asked(args: &AskHumanArgs) -> (String, Vec<String>) {
+    let lines: Vec<String> = args.lines().iter().map(|line| plain(line)).collect();
+    (plain(&short(&args.question, GIST)), lines)
+}
+
+/// Whom a question is for, and how it went there.
+fn sent(call: &Call) -> Option<String> {
+    let question = call.question.as_deref()?;
+    let to = question.asking.to.as_deref()?;
+    Some(match (question.sent, call.not_before) {
+        (false, _) => format!("to be sent to {to}"),
+        (true, 0) => format!("for {to}"),
+        (true, again) => format!("could not be sent to {to}; next try {}", format_time(again)),
+    })
+}
+
+impl Question {
+    /// Whether somebody can still answer it.
+    pub fn is_open(&self) -> bool {
+        self.standing == Standing::Open
+    }
+
+    /// A line for people: what is asked, and what is to be done.
+    pub fn line(&self, trace: &TraceId) -> String {
+        let Question { call, gist, .. } = self;
+        match (self.standing, self.due) {
+            (Standing::Answered, _) => {
+                format!("call {call} ({gist}) has been answered; continue with: mainpath resume {trace}")
+            }
+            (Standing::Expired, Some(due)) => {
+                format!("call {call} ({gist}) expired at {}; continue with: mainpath resume {trace}", format_time(due))
+            }
+            (Standing::Open | Standing::Expired, _) => {
+                let answer = format!("mainpath answer {trace} {call} TEXT && mainpath resume {trace}");
+                format!("call {call} asks ({gist}): {answer}")
+            }
+        }
+    }
+
+    /// Whom it is for, and when it expires; empty where nothing is to be said.
+    pub fn notes(&self) -> Vec<String> {
+        let due = self.due.filter(|_| self.is_open()).map(|due| format!("expires {}", format_time(due)));
+        self.sent.iter().cloned().chain(due).collect()
+    }
+}

@@ -1,0 +1,161 @@
+//! Questions of an agent to a person: asked, left, answered from another process or at the terminal, expired.
+
+use crate::approvals::observed;
+use crate::pty::Terminal;
+use crate::support::*;
+use mainpath_testkit::model_server::{Answer, ModelServer};
+use serde_json::{Value, json};
+
+/// A turn that asks which colour it should be.
+pub fn asks(more: &Value) -> Answer {
+    let mut question = json!({
+        "question": "Which colour should the door be?",
+        "choices": [{"label": "red"}, {"label": "light blue", "description": "as the windows"}],
+        "files": ["door.txt"],
+    });
+    question.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    Answer::call("ask_human", question)
+}
+
+/// A run that has asked, and its process has ended.
+fn parked(more: &Value) -> (Place, ModelServer, String) {
+    let (place, server) = (Place::new(), scripted(vec![asks(more), Answer::text("The end.")]));
+    std::fs::write(place.work.join("door.txt"), "a door\n").unwrap();
+    let done = place.run_on(&server, &["Paint the door."]);
+    let trace = place.trace();
+    done.fails(5, &format!("call 2.0 asks (Which colour should the door be?): mainpath answer {trace} 2.0 TEXT"));
+    assert_eq!(done.out, "");
+    (place, server, trace)
+}
+
+#[test]
+fn a_question_waits_and_is_answered_by_another_process() {
+    let (place, server, trace) = parked(&json!({}));
+    let shown = place.ok(&["show"]);
+    let question = format!(
+        "\ncall 2.0 asks (Which colour should the door be?): mainpath answer {trace} 2.0 TEXT && mainpath resume {trace}\n\
+         \x20  │ Which colour should the door be?\n   │   1. red\n   │   2. light blue (as the windows)\n   │   file: door.txt\n"
+    );
+    assert!(shown.contains(&question), "{shown}");
+    assert!(place.ok(&["ls"]).contains("waiting"));
+    // Still waiting: nothing has changed.
+    place.run(&["resume", &trace]).fails(5, "call 2.0 asks (Which colour");
+    let told = place.ok(&["answer", &trace, "2.0", "2"]);
+    assert_eq!(
+        told,
+        format!("answered call 2.0 of {trace} (2); if it is not running, continue with: mainpath resume {trace}\n")
+    );
+    let again = format!(
+        "call 2.0 (Which colour should the door be?) has been answered; continue with: mainpath resume {trace}"
+    );
+    assert!(place.ok(&["show"]).contains(&again));
+    place.run(&["answer", &trace, "1"]).fails(1, &again);
+    place.run(&["answer", &trace, "2.0", "1"]).fails(1, &again);
+    let done = place.run(&["resume", &trace]);
+    assert_eq!((done.code, done.out.as_str()), (0, "The end.\n"), "{done:#?}");
+    assert_eq!(observed(&server), json!("user answered (command):\n> light blue").to_string());
+    place.run(&["answer", &trace, "2.0", "1"]).fails(1, "call 2.0 (ask_human: ");
+    place.run(&["answer", &trace, "1"]).fails(1, &format!("nothing is asked in {trace}"));
+    place.ok(&["verify"]);
+    place.ok(&["replay"]);
+}
+
+#[test]
+fn what_is_no_answer_and_what_is_not_asked_is_told_in_a_line() {
+    let (place, _server, trace) = parked(&json!({}));
+    place.run(&["answer", &trace, "9.0", "x"]).fails(1, &format!("there is no call 9.0 in {trace}"));
+    place
+        .run(&["answer", &trace, "the", "red"])
+        .fails(2, "\"the\" is not a call such as 4.0; quote an answer of several words");
+    place.run(&["answer", &trace, "  "]).fails(2, "the answer is empty");
+    place.run(&["answer", &trace]).fails(2, "required");
+    place.run(&["answer", "nobody", "1"]).fails(1, "there is no trace \"nobody\"");
+    place.run(&["approve", &trace]).fails(1, "nothing to approve in");
+    let done = place.run_with(&["answer", &trace, "-"], b"neither:\ngreen\n");
+    assert_eq!(done.code, 0, "{done:#?}");
+    assert_eq!(place.run(&["resume", &trace]).out, "The end.\n");
+}
+
+#[test]
+fn a_question_that_nobody_answers_in_time_gives_its_default_after_a_restart() {
+    let (place, server, trace) = parked(&json!({"expires_in": 1, "default": "red"}));
+    assert!(place.ok(&["show"]).contains("   expires "));
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    let late = "call 2.0 (Which colour should the door be?) expired at ";
+    assert!(place.ok(&["show"]).contains(late));
+    place.run(&["answer", &trace, "2.0", "2"]).fails(1, late);
+    let done = place.run(&["resume", &trace]);
+    assert_eq!((done.code, done.out.as_str()), (0, "The end.\n"), "{done:#?}");
+    assert_eq!(observed(&server), json!("Nobody answered in time, so the default counts: red").to_string());
+    place.ok(&["verify"]);
+}
+
+#[test]
+fn an_answer_in_time_counts_however_late_it_is_read() {
+    let (place, server, trace) = parked(&json!({"expires_in": 2, "default": "red"}));
+    place.ok(&["answer", &trace, "light blue, please"]);
+    std::thread::sleep(std::time::Duration::from_millis(2_100));
+    assert_eq!(place.run(&["resume", &trace]).out, "The end.\n");
+    assert_eq!(observed(&server), json!("user answered (command):\n> light blue, please").to_string());
+}
+
+#[test]
+fn a_person_at_the_terminal_picks_a_choice_or_answers_in_words() {
+    for (typed, read) in [("2\n", "light blue"), ("\nsome green\n", "some green")] {
+        let (place, server) = (Place::new(), scripted(vec![asks(&json!({})), Answer::text("The end.")]));
+        std::fs::write(place.work.join("door.txt"), "a door\n").unwrap();
+        let mut terminal = Terminal::run(&place, &server);
+        terminal.shows("a number or words (Ctrl-D: later):", 1);
+        for line in [
+            "? the agent asks:",
+            "│ Which colour should the door be?",
+            "│   2. light blue (as the windows)",
+            "│   file: door.txt",
+        ] {
+            terminal.shows(line, 1);
+        }
+        terminal.types(typed);
+        let (code, screen) = terminal.end();
+        assert_eq!((code, screen.contains("The end.")), (0, true), "{screen}");
+        assert_eq!(observed(&server), json!(format!("user answered (terminal):\n> {read}")).to_string());
+    }
+}
+
+#[test]
+fn a_person_at_the_terminal_can_leave_a_question_open() {
+    let (place, server) =
+        (Place::new(), scripted(vec![asks(&json!({"choices": [], "files": []})), Answer::text("The end.")]));
+    let mut terminal = Terminal::run(&place, &server);
+    terminal.shows("your answer (Ctrl-D: later):", 1);
+    terminal.types("\u{4}");
+    let (code, screen) = terminal.end();
+    assert_eq!(code, 5, "{screen}");
+    assert!(screen.contains("left open; answer later with mainpath answer"), "{screen}");
+    let trace = place.trace();
+    // Answered while somebody else follows the run: it goes on there.
+    let mut run = place.start(&["resume", &trace, "--json"]);
+    drop(run.end());
+    place.ok(&["answer", &trace, "blue"]);
+    assert_eq!(place.run(&["resume", &trace]).out, "The end.\n");
+}
+
+#[test]
+fn a_question_at_the_terminal_is_answered_from_elsewhere_or_expires_there() {
+    let (place, server) = (
+        Place::new(),
+        scripted(vec![
+            asks(&json!({"files": []})),
+            asks(&json!({"files": [], "expires_in": 1})),
+            Answer::text("The end."),
+        ]),
+    );
+    let terminal = Terminal::run(&place, &server);
+    terminal.shows("a number or words (Ctrl-D: later):", 1);
+    let trace = place.trace();
+    let told = place.ok(&["answer", &trace, "1"]);
+    assert_eq!(told, format!("answered call 2.0 of {trace} (1)\n"));
+    terminal.shows("? the agent asks:", 2);
+    let (code, screen) = terminal.end();
+    assert_eq!((code, screen.contains("The end.")), (0, true), "{screen}");
+    assert_eq!(observed(&server), json!("Nobody answered in time, and the question has no default.").to_string());
+}

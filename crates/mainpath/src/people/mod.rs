@@ -1,0 +1,15 @@
+//! People whom agents ask and tell something by channels: webhook, Feishu, e-mail (`[people]` of the configuration).
+
+mod desk;
+mod messenger;
+mod tools;
+
+pub use desk::AnswerDesk;
+pub use mainpath_people::{Channel, Contact, People, PeopleConfig, listen};
+
+/// Signatures of messages and replies, as Standard Webhooks has them.
+pub mod signing {
+    pub use mainpath_people::{Signed, sign, verify};
+}
+pub(crate) use messenger::Sender;
+pub(crate) use tools::offer;

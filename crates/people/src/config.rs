@@ -1,0 +1,216 @@
+//! `[people]` of the configuration: contacts and channels. Secrets are named, never written here.
+
+use crate::message::Channel;
+use lettre::message::Mailbox;
+use mainpath_net::{SecretName, WebAddress};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+
+/// `[people]`
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PeopleConfig {
+    /// The contact who is asked where a question names nobody. Without it, whoever follows the run.
+    pub ask: Option<String>,
+    /// `[people.contacts.NAME]`
+    pub contacts: BTreeMap<String, Contact>,
+    /// `[people.webhook]`
+    pub webhook: Option<WebhookConfig>,
+    /// `[people.feishu]`
+    pub feishu: Option<FeishuConfig>,
+    /// `[people.email]`
+    pub email: Option<EmailConfig>,
+    /// `[people.listen]`
+    pub listen: ListenConfig,
+}
+
+/// `[people.contacts.NAME]`: the ways to a person.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Contact {
+    /// Whether the webhook reaches this person.
+    pub webhook: bool,
+    /// The person's open_id (`ou_…`) in Feishu, or a group's chat_id (`oc_…`).
+    pub feishu: Option<String>,
+    /// The e-mail address.
+    pub email: Option<String>,
+    /// The channels in the order in which they are tried; webhook, feishu, email where nothing is said.
+    pub channels: Vec<Channel>,
+}
+
+/// `[people.webhook]`: messages are posted as JSON, signed as Standard Webhooks has it.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WebhookConfig {
+    /// The address.
+    pub url: WebAddress,
+    /// The name of the secret that messages and replies are signed with.
+    pub secret: SecretName,
+}
+
+/// `[people.feishu]`: an app of one's own on the Feishu open platform, with a bot.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FeishuConfig {
+    /// The app's id (`cli_…`).
+    pub app_id: String,
+    /// The name of the secret that is the app's secret.
+    pub app_secret: SecretName,
+    /// The name of the secret that is the Encrypt Key of events and callbacks. Replies need it, or a verification token.
+    pub encrypt_key: Option<SecretName>,
+    /// The name of the secret that is their Verification Token.
+    pub verification_token: Option<SecretName>,
+    /// The platform's address, `https://open.larksuite.com` for Lark; `https://open.feishu.cn` where nothing is said.
+    pub url: Option<WebAddress>,
+}
+
+/// `[people.email]`: mail that goes out by SMTP.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EmailConfig {
+    /// The server.
+    pub host: String,
+    /// Its port; 587 for `starttls`, 465 for `tls`, 25 for `none` where nothing is said.
+    pub port: Option<u16>,
+    /// How the connection is encrypted; `starttls` where nothing is said.
+    #[serde(default)]
+    pub security: Security,
+    /// The sender, such as `Mainpath <agent@example.com>`.
+    pub from: String,
+    /// Where replies go to.
+    pub reply_to: Option<String>,
+    /// The user, if the server wants one.
+    pub user: Option<String>,
+    /// The name of the secret that is the password.
+    pub password: Option<SecretName>,
+}
+
+/// How the connection to a mail server is encrypted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Security {
+    /// It begins in the clear and must be encrypted before anything is said (STARTTLS).
+    #[default]
+    Starttls,
+    /// It is encrypted from the first byte.
+    Tls,
+    /// It is not encrypted. Only to this machine.
+    None,
+}
+
+/// `[people.listen]`: where `mainpath people listen` hears replies.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ListenConfig {
+    /// The address; `127.0.0.1:8010` where nothing is said.
+    pub address: Option<SocketAddr>,
+}
+
+impl PeopleConfig {
+    /// The names of the secrets that are used here.
+    pub fn secrets(&self) -> Vec<String> {
+        let webhook = self.webhook.iter().map(|webhook| &webhook.secret);
+        let feishu = self.feishu.iter().flat_map(|feishu| {
+            [Some(&feishu.app_secret), feishu.encrypt_key.as_ref(), feishu.verification_token.as_ref()]
+                .into_iter()
+                .flatten()
+        });
+        let email = self.email.iter().filter_map(|email| email.password.as_ref());
+        webhook.chain(feishu).chain(email).map(|name| name.as_str().to_string()).collect()
+    }
+
+    /// What can never hold. Errors: the key, and what is wrong with it.
+    pub fn check(&self) -> Result<(), (Vec<&str>, String)> {
+        if let Some(name) = self.ask.as_ref().filter(|name| !self.contacts.contains_key(*name)) {
+            return Err((
+                vec!["people", "ask"],
+                format!("ask: there is no contact {name:?}; add [people.contacts.{name}]"),
+            ));
+        }
+        for (name, contact) in &self.contacts {
+            let wrong = |why: String| Err((vec!["people", "contacts", name], format!("contact {name}: {why}")));
+            let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
+            if name.is_empty()
+                || name.len() > 64
+                || !name.chars().all(fits)
+                || !name.starts_with(|c: char| c.is_ascii_alphanumeric())
+            {
+                return wrong("a name has letters, digits, '-', '_' and '.', and begins with a letter or digit".into());
+            }
+            // They mean somebody else in a log.
+            if ["user", "system"].contains(&name.as_str())
+                || ["agent.", "hook.", "rule."].iter().any(|kind| name.starts_with(kind))
+            {
+                return wrong("this name means somebody else in a log; choose another".into());
+            }
+            for channel in contact.ways() {
+                let (has, part) = match channel {
+                    Channel::Webhook => (self.webhook.is_some(), "webhook"),
+                    Channel::Feishu => (self.feishu.is_some(), "feishu"),
+                    Channel::Email => (self.email.is_some(), "email"),
+                };
+                if !has {
+                    return wrong(format!("[people.{part}] is missing"));
+                }
+            }
+            for channel in &contact.channels {
+                if !contact.has(*channel) {
+                    return wrong(format!("channels names {channel}, for which there is no address"));
+                }
+            }
+        }
+        if let Some(email) = &self.email {
+            email.check().map_err(|why| (vec!["people", "email"], format!("email: {why}")))?;
+        }
+        Ok(())
+    }
+}
+
+impl Contact {
+    /// Whether a channel reaches this person.
+    pub fn has(&self, channel: Channel) -> bool {
+        match channel {
+            Channel::Webhook => self.webhook,
+            Channel::Feishu => self.feishu.is_some(),
+            Channel::Email => self.email.is_some(),
+        }
+    }
+
+    /// The channels to this person, in the order in which they are tried.
+    pub fn ways(&self) -> Vec<Channel> {
+        match self.channels.as_slice() {
+            [] => [Channel::Webhook, Channel::Feishu, Channel::Email]
+                .into_iter()
+                .filter(|channel| self.has(*channel))
+                .collect(),
+            named => named.to_vec(),
+        }
+    }
+}
+
+impl EmailConfig {
+    /// Whether mail can be sent so. Errors: what is wrong with the configuration.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let mailbox = |name: &str, text: &str| {
+            text.parse::<Mailbox>().map_err(|error| format!("{name} = {text:?} is no address: {error}"))
+        };
+        mailbox("from", &self.from)?;
+        self.reply_to.as_deref().map(|text| mailbox("reply_to", text)).transpose()?;
+        if self.security == Security::None && !is_here(&self.host) {
+            return Err(format!(
+                "security = \"none\" is only for a server on this machine, and {:?} may be another; use starttls or tls",
+                self.host
+            ));
+        }
+        if self.user.is_some() != self.password.is_some() {
+            return Err("user and password go together".into());
+        }
+        Ok(())
+    }
+}
+
+fn is_here(host: &str) -> bool {
+    host == "localhost" || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}

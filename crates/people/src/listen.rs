@@ -1,0 +1,80 @@
+//! A small server for replies.
+
+use crate::handle::{Desk, Request, Response, handle};
+use crate::people::{People, seconds};
+use bytes::Bytes;
+use http::HeaderMap;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+
+/// The largest body of a reply, in bytes.
+const LARGEST: usize = 256 * 1024;
+/// The most connections at once.
+const MOST: usize = 64;
+/// How long a connection may take.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// Takes replies on a socket, and hands those that are genuine to the desk, until `until` is over.
+pub async fn listen(listener: TcpListener, people: Arc<People>, desk: Arc<dyn Desk>, until: impl Future<Output = ()>) {
+    let room = Arc::new(Semaphore::new(MOST));
+    tokio::pin!(until);
+    loop {
+        let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
+        let stream = tokio::select! {
+            () = &mut until => return,
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => stream,
+                // As when there are too many files: what was accepted goes on.
+                Err(_) => {
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                    continue;
+                }
+            },
+        };
+        let (people, desk) = (Arc::clone(&people), Arc::clone(&desk));
+        tokio::spawn(async move {
+            let _permit = permit;
+            let service = service_fn(|request| answer(request, &people, &*desk));
+            let connection = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(LIMIT)
+                .keep_alive(false)
+                .serve_connection(TokioIo::new(stream), service);
+            // Whoever broke it off gets no answer.
+            let _ = tokio::time::timeout(LIMIT, connection).await;
+        });
+    }
+}
+
+async fn answer(
+    request: hyper::Request<Incoming>,
+    people: &People,
+    desk: &dyn Desk,
+) -> Result<hyper::Response<Full<Bytes>>, Infallible> {
+    let (parts, body) = request.into_parts();
+    let response = match Limited::new(body, LARGEST).collect().await {
+        Ok(body) => {
+            let body = body.to_bytes();
+            let headers: &HeaderMap = &parts.headers;
+            let request = Request { method: parts.method.as_str(), path: parts.uri.path(), headers, body: &body };
+            handle(request, people.keys(), desk, seconds()).await
+        }
+        Err(_) => Response::refused(413, "the body is too large, or broke off"),
+    };
+    let mut answer = hyper::Response::new(Full::new(Bytes::from(response.body.to_string())));
+    *answer.status_mut() =
+        hyper::StatusCode::from_u16(response.status).unwrap_or(hyper::StatusCode::INTERNAL_SERVER_ERROR);
+    answer
+        .headers_mut()
+        .insert(hyper::header::CONTENT_TYPE, hyper::header::HeaderValue::from_static("application/json"));
+    Ok(answer)
+}

@@ -1,0 +1,123 @@
+//! The webhook: what is posted, and what a reply says.
+
+use crate::config::WebhookConfig;
+use crate::message::{Outgoing, Unsent};
+use crate::signature::{sign, verify};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue};
+use mainpath_net::{Ask, Caps, Client, NotReady, Secret};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::time::Duration;
+use url::Url;
+
+/// How long one try may take.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// Posts messages to an address of the owner's.
+pub(crate) struct Webhook {
+    client: Client,
+    url: Url,
+    pub secret: String,
+}
+
+impl Webhook {
+    /// Errors: the secret is missing.
+    pub fn new(client: &Client, config: &WebhookConfig, secret: Secret<'_>) -> Result<Webhook, NotReady> {
+        let url = config.url.url().clone();
+        Ok(Webhook { client: client.trusting(&url), url, secret: config.secret.value(secret)? })
+    }
+
+    /// Posts a message once. Errors: it was not taken.
+    pub async fn send(&self, to: &str, message: &Outgoing, now: u64) -> Result<(), Unsent> {
+        let body = body(to, message).to_string();
+        let mut ask = Ask::post(self.url.clone(), &Value::Null);
+        for (name, value) in sign(&self.secret, &message.id, now, body.as_bytes()).headers {
+            let value =
+                HeaderValue::try_from(value).map_err(|_| Unsent::for_good("its id cannot be sent in a header"))?;
+            ask.headers.insert(name, value);
+        }
+        ask.body = Some(Bytes::from(body));
+        let stay = |_: &http::Method, _: &Url| Err("a webhook that has moved is put right in the configuration".into());
+        let answer = self.client.send(ask, Caps::within(LIMIT), &stay).await;
+        let answer =
+            answer.map_err(|problem| Unsent::for_now(format!("the webhook cannot be reached: {}", problem.text)))?;
+        match answer.status {
+            200..300 => Ok(()),
+            status @ (408 | 425 | 429 | 500..) => {
+                Err(Unsent::for_now(format!("the webhook answered with HTTP {status}")))
+            }
+            status => Err(Unsent::for_good(format!("the webhook refused it with HTTP {status}"))),
+        }
+    }
+}
+
+/// A message as JSON.
+fn body(to: &str, message: &Outgoing) -> Value {
+    let Outgoing { id, kind, trace, text, choices, files, expires_at, default } = message;
+    let mut body = json!({"type": kind, "id": id, "trace": trace, "to": to, "text": text});
+    if !choices.is_empty() {
+        body["choices"] = json!(choices);
+    }
+    if !files.is_empty() {
+        body["files"] = json!(files);
+    }
+    for (name, value) in [("expires_at", expires_at), ("default", default)] {
+        if let Some(value) = value {
+            body[name] = json!(value);
+        }
+    }
+    body
+}
+
+/// A reply by webhook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// The id of the question.
+    pub question: String,
+    /// The answer: words, or the number of a choice.
+    pub answer: String,
+    /// The contact who gave it, if the reply says so.
+    pub by: Option<String>,
+}
+
+/// Why a reply was refused: the status and one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The HTTP status.
+    pub status: u16,
+    /// What is wrong.
+    pub why: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body {
+    question: String,
+    answer: Words,
+    #[serde(default)]
+    by: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Words {
+    Text(String),
+    Number(u32),
+}
+
+/// Reads a reply, once it is known to be genuine and new. Errors: it is not, or says nothing that is an answer.
+pub fn read_reply(secret: &str, headers: &HeaderMap, body: &[u8], now: u64) -> Result<Reply, Refused> {
+    verify(secret, headers, body, now).map_err(|why| Refused { status: 401, why: why.into() })?;
+    let wrong = |why: String| Refused { status: 400, why };
+    let Body { question, answer, by } = serde_json::from_slice(body)
+        .map_err(|error| wrong(format!("the body is not {{\"question\", \"answer\"}}: {error}")))?;
+    let answer = match answer {
+        Words::Text(text) => text,
+        Words::Number(number) => number.to_string(),
+    };
+    if answer.trim().is_empty() {
+        return Err(wrong("the answer is empty".into()));
+    }
+    Ok(Reply { question, answer, by })
+}

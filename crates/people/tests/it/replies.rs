@@ -1,0 +1,102 @@
+//! Replies by the handler: which are handed on, and what is answered.
+
+use crate::signatures::headers;
+use futures_util::future::BoxFuture;
+use http::HeaderMap;
+use mainpath_people::{Answer, Channel, Desk, From, Keys, Request, Response, Taken, Which, handle, sign};
+use serde_json::{Value, json};
+use std::sync::Mutex;
+
+/// Takes answers, and says of each the same.
+pub struct Clerk {
+    says: Taken,
+    taken: Mutex<Vec<Answer>>,
+}
+
+impl Clerk {
+    pub fn new(says: Taken) -> Clerk {
+        Clerk { says, taken: Mutex::default() }
+    }
+
+    pub fn taken(&self) -> Vec<Answer> {
+        self.taken.lock().unwrap().clone()
+    }
+}
+
+impl Desk for Clerk {
+    fn answer(&self, answer: Answer) -> BoxFuture<'_, Taken> {
+        self.taken.lock().unwrap().push(answer);
+        let says = self.says.clone();
+        Box::pin(async move { says })
+    }
+}
+
+pub fn take(path: &str, headers: &HeaderMap, body: &[u8], keys: Keys<'_>, desk: &dyn Desk, now: u64) -> (u16, Value) {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let request = Request { method: "POST", path, headers, body };
+    let Response { status, body } = runtime.block_on(handle(request, keys, desk, now));
+    (status, body)
+}
+
+const KEYS: Keys<'_> =
+    Keys { webhook: Some("a secret"), has_feishu: false, encrypt_key: None, verification_token: None };
+
+fn reply(body: &str, says: Taken) -> ((u16, Value), Vec<Answer>) {
+    let clerk = Clerk::new(says);
+    let signed = headers(&sign("a secret", "m1", 1_000, body.as_bytes()));
+    (take("/people/webhook", &signed, body.as_bytes(), KEYS, &clerk, 1_000), clerk.taken())
+}
+
+#[test]
+fn a_genuine_reply_is_handed_on_and_answered_by_what_became_of_it() {
+    let body = r#"{"question":"t/2.0","answer":"blue","by":"lan"}"#;
+    let answer = Answer {
+        channel: Channel::Webhook,
+        which: Which::Id("t/2.0".into()),
+        from: From::Holder(Some("lan".into())),
+        text: "blue".into(),
+    };
+    let told = |says: Taken| {
+        let (told, taken) = reply(body, says);
+        assert_eq!(taken, std::slice::from_ref(&answer));
+        told
+    };
+    assert_eq!(told(Taken::Recorded("t/2.0".into())), (200, json!({"status": "recorded", "question": "t/2.0"})));
+    assert_eq!(told(Taken::Already("it was".into())), (200, json!({"status": "already_answered", "detail": "it was"})));
+    assert_eq!(told(Taken::NotAsked("no".into())), (404, json!({"error": "no"})));
+    assert_eq!(told(Taken::NotTheirs), (403, json!({"error": "somebody else was asked"})));
+    assert_eq!(told(Taken::Failed("disk".into())), (503, json!({"error": "disk"})));
+}
+
+#[test]
+fn a_number_is_an_answer_and_nothing_else_that_is_no_text() {
+    let text = |body: &str| reply(body, Taken::NotTheirs).1.pop().map(|answer| answer.text);
+    assert_eq!(text(r#"{"question":"t/2.0","answer":2}"#), Some("2".into()));
+    for body in [
+        "",
+        "[]",
+        r#"{"question":"t/2.0"}"#,
+        r#"{"question":"t/2.0","answer":" "}"#,
+        r#"{"question":"t/2.0","answer":true}"#,
+        r#"{"question":"t/2.0","answer":"x","approve":true}"#,
+    ] {
+        let ((status, _), taken) = reply(body, Taken::NotTheirs);
+        assert_eq!((status, taken.len()), (400, 0), "{body}");
+    }
+}
+
+#[test]
+fn only_the_two_addresses_take_posts() {
+    let clerk = Clerk::new(Taken::NotTheirs);
+    let none = HeaderMap::new();
+    assert_eq!(take("/", &none, b"", KEYS, &clerk, 0).0, 404);
+    assert_eq!(
+        take("/people/feishu", &none, b"{}", KEYS, &clerk, 0),
+        (404, json!({"error": "[people.feishu] is not configured"}))
+    );
+    assert_eq!(take("/people/webhook", &none, b"{}", Keys::default(), &clerk, 0).0, 404);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let request = Request { method: "GET", path: "/people/webhook", headers: &none, body: b"" };
+    assert_eq!(runtime.block_on(handle(request, KEYS, &clerk, 0)).status, 405);
+    assert_eq!(clerk.taken(), []);
+}
