@@ -78,7 +78,7 @@ pub enum Mail {
         call: CallId,
         /// The answer: words, or the number of a choice.
         text: String,
-        /// How it came: `terminal`, `command`, `webhook`, `feishu`. Words that came by another way than the owner's own are somebody
+        /// How it came: `terminal`, `command`, `mcp`, `webhook`, `feishu`. Words that came by another way than the owner's own are somebody
         /// else's.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         via: Option<String>,

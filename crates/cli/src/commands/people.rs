@@ -83,6 +83,11 @@ async fn hear(args: ListenArgs) -> Result<Exit, Failure> {
     paths.extend(config.webhook.as_ref().map(|_| format!("http://{at}/people/webhook")));
     paths.extend(config.feishu.as_ref().map(|_| format!("http://{at}/people/feishu")));
     out(&format!("listening on {}", paths.join(" and ")))?;
+    if !at.ip().is_loopback() {
+        eprintln!(
+            "! {at} can be reached from other machines, and what is sent there is not encrypted: put a server with TLS before it"
+        );
+    }
     let desk = AnswerDesk::new(Logs::open()?, move |trace, call, contact| {
         eprintln!("{}", plain(&format!("{contact} answered {trace}/{call}")));
         if args.resume {

@@ -192,7 +192,7 @@ impl Served {
             RunDecision::Approve => Mail::Approve { call, arguments: None, rule: None },
             RunDecision::Deny => Mail::Deny { call, reason: text },
             RunDecision::Answer => {
-                Mail::Answer { call, text: text.ok_or("an answer needs its text")?, via: Some("command".into()) }
+                Mail::Answer { call, text: text.ok_or("an answer needs its text")?, via: Some("mcp".into()) }
             }
         };
         self.runtime.send(&self.app.logs.scope, &trace, &mail).await.map_err(said)?;

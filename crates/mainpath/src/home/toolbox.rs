@@ -43,7 +43,7 @@ pub struct Optional {
 }
 
 /// The tools that can be switched on, in the order of their names.
-pub const OPTIONAL: [Optional; 11] = [
+pub const OPTIONAL: [Optional; 10] = [
     Optional {
         name: "external",
         what: "Commands and addresses of your own, as tools",
@@ -61,14 +61,6 @@ command = ["sh", "-c", "wc -w"]   # the arguments come as JSON; or url = "https:
         how: r#"[tools.feishu_bot]
 webhook = "FEISHU_WEBHOOK"   # the variable that holds the bot's address
 secret = "FEISHU_SECRET"     # if the bot checks signatures
-"#,
-    },
-    Optional {
-        name: "feishu_get_contact_list",
-        what: "Lists the people of a Feishu organisation; with it send_message",
-        how: r#"[people.feishu]
-app_id = "cli_…"
-app_secret = "FEISHU_APP_SECRET"   # the variable that holds the app's secret
 "#,
     },
     Optional {
@@ -231,13 +223,10 @@ mod tests {
                 assert_eq!(config.experience.enabled, Some(true));
                 continue;
             }
-            if matches!(name, "feishu_get_contact_list" | "send_message") {
+            if name == "send_message" {
                 // By another section too.
                 #[cfg(feature = "people")]
-                assert_eq!(
-                    (config.people.check(), config.people.feishu.is_some() != config.people.email.is_some()),
-                    (Ok(()), true)
-                );
+                assert_eq!((config.people.check(), config.people.contacts.len()), (Ok(()), 1));
                 continue;
             }
             let (tools, unready) = config.tools.build(&config.net, &|_| Some("http://a.test/secret".into()));
