@@ -166,7 +166,7 @@ impl Installation {
             mode: ApprovalMode::Ask,
             access: spec.access,
             allowed_tools: spec.tools.iter().map(|tool| tool.name.clone()).collect(),
-            policy: Arc::new(self.sources.load(&spec.workspace, &spec.rules)?),
+            policy: Arc::new(self.sources.load_for(spec)?),
         };
         let verdict = judge(&rules, &facts);
         Ok((verdict.decision == Decision::Deny).then_some(verdict.reason))
@@ -220,8 +220,7 @@ impl Installation {
             protected: self.logs.home.protected(),
             policies: Arc::new(move |spec| {
                 let known = checked.lock().unwrap_or_else(PoisonError::into_inner).take();
-                let load =
-                    || sources.load(&spec.workspace, &spec.rules).map(Arc::new).map_err(|error| error.message().into());
+                let load = || sources.load_for(spec).map(Arc::new).map_err(|error| error.message().into());
                 let known = known.filter(|of: &Checked| of.workspace == spec.workspace && of.run == spec.rules);
                 known.map_or_else(load, |known| Ok(known.policy))
             }),
@@ -232,6 +231,7 @@ impl Installation {
                 models: Arc::clone(&self.models),
                 shelf: self.shelf.clone(),
             }),
+            worktrees: self.logs.home.worktrees(),
             clock: system_clock,
         }))
     }

@@ -1,6 +1,6 @@
 //! What a runtime is made of.
 
-use crate::children::ChildSpecs;
+use crate::children::{ChildSpecs, Worktrees};
 use crate::effects::hooks::Hooks;
 use crate::models::Models;
 use crate::secrets::Vault;
@@ -37,6 +37,8 @@ pub struct Config {
     pub hooks: Hooks,
     /// What the agents are that agents start.
     pub children: Arc<dyn ChildSpecs>,
+    /// Where children that write side by side work; `None`: only one may write at a time.
+    pub worktrees: Option<Worktrees>,
     /// The time now, in milliseconds since the Unix epoch.
     pub clock: fn() -> Millis,
 }

@@ -66,7 +66,7 @@ impl ToolContext {
     /// A context with no limits, no rules and no secrets, which drops progress, records nothing and keeps blobs in memory. Set the fields that
     /// matter. Its cage is that of the grant.
     pub fn new(workspace: Arc<Workspace>, grant: Grant, launcher: Launcher) -> ToolContext {
-        let cage = Cage::new(grant.confinement(), workspace.root(), workspace.protected().to_vec());
+        let cage = workspace.cage(grant.confinement());
         ToolContext {
             workspace,
             grant,

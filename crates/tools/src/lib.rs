@@ -57,6 +57,7 @@ mod edit;
 #[cfg(feature = "transform")]
 mod filter;
 mod follow;
+mod git;
 mod glob;
 mod goal;
 mod grep;
@@ -93,6 +94,7 @@ pub use context::ToolContext;
 pub use edit::EditTextFile;
 #[cfg(feature = "transform")]
 pub use filter::filter_main;
+pub use git::{Git, GitProblem};
 pub use glob::Glob;
 pub use goal::{GoalArgs, GoalTool};
 pub use grep::Grep;

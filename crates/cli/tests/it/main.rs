@@ -63,4 +63,5 @@ mod typing;
 mod unheard;
 mod watches;
 mod wire;
+mod worktrees;
 mod wrong_configuration;

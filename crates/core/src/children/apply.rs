@@ -2,7 +2,7 @@
 
 use crate::children::decide::time_in;
 use crate::{Child, State};
-use mainpath_types::{CallId, Millis, Share, SubTraceCompleted, SubTraceStarted};
+use mainpath_types::{CallId, ChildPatch, Millis, Share, SubTraceCompleted, SubTraceStarted};
 
 impl State {
     /// Its share is set aside.
@@ -45,6 +45,11 @@ impl State {
                 outcome: Some(data.outcome),
                 active_ms: 0,
             }),
+        }
+        if let (Some(child), Some(patch)) = (&handed.child, &handed.patch) {
+            self.children.patches.retain(|known| known.child != *child);
+            let (child, patch, files) = (child.clone(), patch.clone(), handed.files.clone());
+            self.children.patches.push(ChildPatch { child, patch, files });
         }
         // The run's clock stood while children worked: the longest of those that worked side by side counts.
         let more = handed.active_ms.saturating_sub(longest);

@@ -7,6 +7,12 @@ use serde_json::{Map, Value, json};
 /// So much of each answer is in the line that stands for the result once it is shown no more.
 const GIST_CHARS: usize = 300;
 
+/// So many files of a child are named.
+const MOST_NAMED: usize = 200;
+/// What is said of changes that were made in a copy.
+const UNTAKEN: &str = "it worked in a copy: its changes are not in your folder yet; take_changes with its sub_trace_id puts them there, \
+                       or leave them";
+
 /// The result of a call, of what its children came to in their order.
 pub(crate) fn hand_back(children: &[SubTraceCompleted]) -> ToolOutput {
     let whole = children.iter().map(|child| object(child, usize::MAX)).collect();
@@ -61,7 +67,15 @@ fn object(child: &SubTraceCompleted, most: usize) -> Value {
         put("left_out", json!(format!("{} more characters are in its trace", handed.left_out)));
     }
     if !handed.files.is_empty() {
-        put("files_changed", json!(handed.files));
+        let name = if handed.patch.is_some() { "files_in_patch" } else { "files_changed" };
+        put(name, json!(handed.files.iter().take(MOST_NAMED).collect::<Vec<_>>()));
+        let more = handed.files.len().saturating_sub(MOST_NAMED);
+        if more > 0 {
+            put("more_files", json!(more));
+        }
+    }
+    if handed.patch.is_some() {
+        put("changes", json!(UNTAKEN));
     }
     put("calls", json!(handed.calls));
     put("tokens", json!(handed.spent.usage.total()));

@@ -32,7 +32,7 @@ impl ChildSpecs for Narrowed {
         if asked.skills.as_ref().is_some_and(|skills| !skills.is_empty()) {
             return Err("this agent has no skills to give; leave skills out".into());
         }
-        let Parent { trace, spec, run, share, child_run } = parent;
+        let Parent { trace, spec, run, share, child_run, .. } = parent;
         let mut child = Spec {
             mode: spec.mode_in(run),
             mode_for: Some(child_run),
@@ -45,6 +45,7 @@ impl ChildSpecs for Narrowed {
             },
             ..spec.clone()
         };
+        parent.place(&mut child);
         child.tools.retain(|tool| match tool.effect {
             EffectClass::StartChild => share.depth > 0,
             effect => !asked.mode.is_read_only() || effect.is_read_only() || tool.name == "goal",
