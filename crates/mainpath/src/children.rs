@@ -6,7 +6,7 @@ use crate::presets::host::presets_in;
 use crate::presets::{Preset, PresetLimits};
 use crate::skills::{Shelf, preloads};
 use mainpath_runtime::{ChildAgent, ChildSpecs, EnvModels, Parent};
-use mainpath_tools::{AgentCall, Tools};
+use mainpath_tools::{AgentCall, TakeChanges, Tool, Tools};
 use mainpath_types::{ApprovalMode, ChildLimits, ChildMode, EffectClass, Limits, Relations, Spec};
 use std::path::Path;
 use std::sync::Arc;
@@ -96,6 +96,7 @@ fn bounded(parent: &Parent<'_>, mode: ChildMode) -> Spec {
     parent.place(&mut bounded);
     bounded.tools.retain(|tool| match tool.effect {
         EffectClass::StartChild => share.depth > 0,
+        _ if tool.name == TakeChanges::NAME => share.depth > 0 && !mode.is_read_only(),
         effect => !mode.is_read_only() || effect.is_read_only() || tool.name == PLAN,
     });
     bounded

@@ -72,8 +72,8 @@ pub enum GitProblem {
     /// It wrote more than it was to.
     #[error("git {0} wrote more than {1} bytes")]
     TooMuch(String, u64),
-    /// It failed: what it was to do, its exit code, and the last line that it said.
-    #[error("git {what} failed: {said}")]
+    /// It failed: what it was to do, its exit code, and what it said.
+    #[error("git {what} failed: {}", last_line(said))]
     Failed {
         /// What it was to do.
         what: String,
@@ -149,7 +149,7 @@ impl Git {
             Ok(Ok(Talked { how: How::Exit(0), output, .. })) if output.len() as u64 <= most => Ok(output),
             Ok(Ok(Talked { how, output, said })) => Err(match how {
                 _ if output.len() as u64 > most => GitProblem::TooMuch(what, most),
-                How::Exit(code) => GitProblem::Failed { what, code, said: last_line(&said) },
+                How::Exit(code) => GitProblem::Failed { what, code, said: String::from_utf8_lossy(&said).into_owned() },
                 How::Failed(number) => not_run(io::Error::from_raw_os_error(number)),
                 How::Refused(why) => GitProblem::NotRun(why),
                 How::Signal(_) | How::Lost | How::StillRunning => GitProblem::NotRun("it was ended".into()),
@@ -191,8 +191,7 @@ async fn talk(running: Talking, input: &[u8], most: u64) -> io::Result<Talked> {
 }
 
 /// The last thing that it said; what it is stopped by comes last.
-fn last_line(said: &[u8]) -> String {
-    let said = String::from_utf8_lossy(said);
+fn last_line(said: &str) -> String {
     let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty()).rev();
     let fatal = said.lines().rev().find_map(|line| line.trim().strip_prefix("fatal: "));
     let line = fatal.or_else(|| lines.next()).unwrap_or("it did not say why");

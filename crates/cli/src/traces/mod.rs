@@ -7,6 +7,7 @@ pub mod forget;
 pub mod mail;
 pub mod past;
 pub mod rows;
+pub mod taking;
 pub mod waits;
 pub mod wanted;
 pub mod which;

@@ -24,19 +24,22 @@ fn answered(body: &Value) -> Vec<String> {
     said.map(|message| message["content"].as_str().unwrap_or_default().to_string()).collect()
 }
 
-/// The ids of the agents that handed something back.
-fn children_in(body: &Value) -> Vec<String> {
-    let mut found: Vec<String> = answered(body)
-        .iter()
-        .filter_map(|text| Some(serde_json::from_str::<Value>(text).ok()?["sub_trace_id"].as_str()?.to_string()))
-        .collect();
-    found.sort();
-    found
+/// The id of the agent that handed a file back.
+fn writer_of(file: &str, body: &Value) -> String {
+    let handed = answered(body).into_iter().filter_map(|text| serde_json::from_str::<Value>(&text).ok());
+    let wrote = |one: &Value| one["files_in_patch"].as_array().is_some_and(|files| files.contains(&json!(file)));
+    let mut found = handed.filter(wrote).map(|one| one["sub_trace_id"].as_str().unwrap().to_string());
+    found.next().unwrap_or_default()
 }
 
 /// A model that has two agents write in the same moment, takes what the first one made, and leaves the other.
 fn two_writers() -> ModelServer {
-    server(|request| {
+    slow_writers(0)
+}
+
+/// The same; the agents take so many milliseconds to begin.
+fn slow_writers(delay_ms: u64) -> ModelServer {
+    server(move |request| {
         let (task, turn) = (task(request.body()), request.count("assistant"));
         let is = |words: &str| task.contains(words);
         let answer = match turn {
@@ -52,10 +55,11 @@ fn two_writers() -> ModelServer {
                 Answer::text(&format!("{} is done.", answered(request.body()).concat()))
             }
             0 => Answer::call("agent", json!({"task": "Write a."})).and_call("agent", json!({"task": "Change b."})),
-            1 => Answer::call("take_changes", json!({"sub_trace_id": children_in(request.body())[0]})),
+            1 => Answer::call("take_changes", json!({"sub_trace_id": writer_of("a.txt", request.body())})),
             _ => Answer::text("One is taken."),
         };
-        answer.into()
+        let delay_ms = if turn == 0 && !task.contains("both") { delay_ms } else { 0 };
+        Answer { delay_ms, ..answer }.into()
     })
 }
 
@@ -176,5 +180,168 @@ fn two_agents_write_at_once_and_the_folder_stays_as_it_was() {
     }
     assert!(!seen.contains("ignored"), "{seen}");
     nothing_is_left(&place, &place.work);
-    assert_eq!(differing(&before, &held(&place.work)), Vec::<String>::new());
+    // The model took what the first one made.
+    assert_eq!(done.out, "One is taken.\n");
+    assert_eq!(differing(&before, &held(&place.work)), ["a.txt", "untracked.txt"]);
+    assert_eq!((place.text("a.txt").as_str(), place.text("untracked.txt").as_str()), ("from a\n", "mine\nmore\n"));
+    // A person takes what the other one made.
+    let root = root(&place);
+    let shown = place.ok(&["take", "--show", &root, handed[1]["child"].as_str().unwrap()]);
+    assert!(shown.contains("-two\n+2\n"), "{shown}");
+    assert_eq!(place.text("b.txt"), "zero\none\ntwo\nthree\n");
+    let several = place.run(&["take", &root]);
+    assert!(several.err.contains("several agents have changes to take; name one of"), "{several:#?}");
+    let took = place.ok(&["take", handed[1]["child"].as_str().unwrap()]);
+    assert!(took.ends_with(&format!("(1 file) into {}\n", place.work.display())), "{took}");
+    assert_eq!(place.text("b.txt"), "zero\none\n2\nthree\n");
+    let again = place.ok(&["take", handed[1]["child"].as_str().unwrap()]);
+    assert!(again.ends_with(&format!("are in {} already\n", place.work.display())), "{again}");
+    assert_eq!(differing(&before, &held(&place.work)), ["a.txt", "b.txt", "untracked.txt"]);
+    // Where it does not fit any more, nothing is changed.
+    write(&place.work, "b.txt", "another\n");
+    let refused = place.run(&["take", handed[1]["child"].as_str().unwrap()]);
+    assert_eq!(refused.code, 1);
+    assert!(refused.err.contains("do not fit these files as they are now: b.txt; nothing was changed"), "{refused:#?}");
+    assert_eq!(place.text("b.txt"), "another\n");
+    for trace in place.traces() {
+        place.ok(&["verify", &trace]);
+        place.ok(&["replay", &trace]);
+    }
+}
+
+#[test]
+fn killed_at_any_moment_agents_in_copies_come_to_the_same_end_and_leave_nothing() {
+    for wait in [30, 60, 90, 120, 150, 180, 220, 260, 300, 350, 400, 500] {
+        let (place, server) = (place(), two_writers());
+        repository(&place.work);
+        let before = held(&place.work);
+        let process = place.start_run(&server, &["--yes", "--json", "Have both written."]);
+        std::thread::sleep(std::time::Duration::from_millis(wait));
+        let (_, killed) = process.kill();
+        if place.traces().is_empty() {
+            continue;
+        }
+        if killed {
+            let done = place.run(&["resume", "--model", &server.model()]);
+            assert!(done.out == "One is taken.\n" || done.err.contains("ended with its final answer"), "{done:#?}");
+        }
+        let handed = handed(&place, &root(&place));
+        let patches: Vec<bool> = handed.iter().map(|one| one["patch"].is_string()).collect();
+        assert_eq!(patches, [true, true], "after {wait} ms: {handed:#?}");
+        assert_eq!(differing(&before, &held(&place.work)), ["a.txt", "untracked.txt"], "after {wait} ms");
+        nothing_is_left(&place, &place.work);
+    }
+}
+
+/// Has two agents write in a folder that cannot be copied; gives what the second one was told.
+fn refused(place: &Place) -> String {
+    let server = slow_writers(1_000);
+    place.run_on(&server, &["--yes", "Have both written."]);
+    let handed = handed(place, &root(place));
+    let problems: Vec<&str> = handed.iter().filter_map(|one| one["problem"].as_str()).collect();
+    assert_eq!(problems.len(), 1, "{handed:#?}");
+    assert!(problems[0].ends_with("; wait for it, then start this one"), "{problems:?}");
+    let copy = problems[0].split_once("and no copy of it can be made (").unwrap().1;
+    copy.split_once("); wait for it").unwrap().0.to_string()
+}
+
+#[test]
+fn where_no_copy_can_be_made_the_second_writer_is_told_why() {
+    type Make = fn(&Path);
+    let cases: [(&str, Make); 7] = [
+        ("the folder is in no git repository", |_| {}),
+        ("its repository has no commit yet", |top| drop(git(top, &["init", "-q"]))),
+        ("its repository has unresolved conflicts", |top| {
+            repository(top);
+            git(top, &["stash", "drop", "-q"]);
+            git(top, &["add", "."]);
+            git(top, &["commit", "-qm", "ours"]);
+            git(top, &["checkout", "-q", "-b", "other", "HEAD~1"]);
+            write(top, "b.txt", "theirs\n");
+            git(top, &["commit", "-qam", "theirs"]);
+            let _ = Command::new("git").current_dir(top).args(["merge", "-q", "-"]).output();
+        }),
+        ("its repository has submodules or repositories inside", |top| {
+            repository(top);
+            write(top, "inner/file", "x");
+            git(&top.join("inner"), &["init", "-q"]);
+            git(&top.join("inner"), &["add", "."]);
+            git(&top.join("inner"), &["commit", "-qm", "inner"]);
+        }),
+        ("its repository's settings have filter.evil.clean, which can make git run programs", |top| {
+            repository(top);
+            write(top, ".gitattributes", "* filter=evil\n");
+            git(top, &["config", "filter.evil.clean", &format!("touch {}", top.join("../marker").display())]);
+        }),
+        ("its repository's settings have include.path, which can make git run programs", |top| {
+            repository(top);
+            git(top, &["config", "include.path", "../more"]);
+        }),
+        ("its .git names a repository elsewhere", |top| {
+            let other = top.join("../other");
+            std::fs::create_dir(&other).unwrap();
+            repository(&other);
+            write(top, ".git", &format!("gitdir: {}\n", other.join(".git").display()));
+        }),
+    ];
+    for (why, make) in cases {
+        let place = place();
+        make(&place.work);
+        let told = refused(&place);
+        assert_eq!(told, why);
+        assert!(!place.root().join("marker").exists(), "{why}");
+    }
+}
+
+#[test]
+fn nothing_of_a_repository_is_run() {
+    let (place, server) = (place(), two_writers());
+    repository(&place.work);
+    let marker = place.root().join("marker");
+    let evil = format!("#!/bin/sh\ntouch {}\n", marker.display());
+    let program = place.root().join("evil");
+    for file in std::iter::once(program.clone()).chain(
+        ["post-checkout", "post-index-change", "reference-transaction", "pre-commit"]
+            .map(|hook| place.work.join(".git/hooks").join(hook)),
+    ) {
+        write(file.parent().unwrap(), file.file_name().unwrap().to_str().unwrap(), &evil);
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let program = program.display().to_string();
+    for key in
+        ["core.fsmonitor", "diff.external", "diff.evil.textconv", "core.pager", "core.editor", "credential.helper"]
+    {
+        git(&place.work, &["config", key, &program]);
+    }
+    write(&place.work, ".gitattributes", "* diff=evil\n");
+    assert!(!marker.exists() || std::fs::remove_file(&marker).is_ok());
+    // Without commands of the agents: what these run is run in their cage.
+    let done =
+        place.run_on(&server, &["--yes", "--tools", "agent,take_changes,write_text_file,edit_text_file", "Write."]);
+    assert_eq!(done.out, "One is taken.\n", "{done:#?}");
+    assert_eq!(handed(&place, &root(&place)).iter().filter(|one| one["patch"].is_string()).count(), 2);
+    assert!(!marker.exists());
+}
+
+#[test]
+fn an_agent_in_a_folder_of_a_repository_works_in_that_folder_of_its_copy() {
+    let (place, server) = (place(), two_writers());
+    let top = place.root().join("repo");
+    std::fs::create_dir(&top).unwrap();
+    repository(&top);
+    std::fs::create_dir(top.join("sub")).unwrap();
+    for name in ["b.txt", "untracked.txt"] {
+        std::fs::copy(top.join(name), top.join("sub").join(name)).unwrap();
+    }
+    let before = held(&top);
+    let mut command = place.command(&["run", "--model", &server.model(), "--yes", "Have both written."]);
+    command.current_dir(top.join("sub"));
+    let done = finish(command, None);
+    assert_eq!(done.out, "One is taken.\n", "{done:#?}");
+    let handed = handed(&place, &root(&place));
+    assert_eq!(handed[0]["files"], json!(["a.txt", "untracked.txt"]), "{handed:#?}");
+    let taken: Vec<String> = differing(&before, &held(&top)).into_iter().filter(|name| name != "sub").collect();
+    assert_eq!(taken, ["sub/a.txt", "sub/untracked.txt"]);
+    nothing_is_left(&place, &top);
 }

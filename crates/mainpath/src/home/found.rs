@@ -10,7 +10,7 @@ use crate::skills::{Shelf, with_tools};
 use mainpath_runtime::Vault;
 use mainpath_store::read_regular_text;
 use mainpath_store::scheduler::system_clock;
-use mainpath_tools::{AgentTool, EvaluateTool, Tools};
+use mainpath_tools::{AgentTool, EvaluateTool, TakeChanges, Tools};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -82,7 +82,7 @@ impl Home {
     /// The tools of this installation, and those that are configured and cannot be used.
     pub fn toolbox(&self) -> (Tools, Vec<Unready>) {
         let (tools, unready) = self.config.tools.build(&self.config.net, &|name| self.secret(name));
-        let tools = tools.with(AgentTool).with(EvaluateTool);
+        let tools = tools.with(AgentTool).with(EvaluateTool).with(TakeChanges);
         let tools = self.shelf().map_or(tools.clone(), |shelf| with_tools(tools, &shelf));
         let experiences = self.experiences();
         if self.has_experience(&experiences) {

@@ -1,7 +1,7 @@
 //! A child without presets: its parent, narrowed to what it is for.
 
 use super::specs::{ChildAgent, ChildSpecs, Parent};
-use mainpath_tools::AgentCall;
+use mainpath_tools::{AgentCall, TakeChanges, Tool};
 use mainpath_types::{ChildLimits, ChildMode, EffectClass, Limits, Relations, Spec};
 
 /// Children are as their parent, without its budgets, and without what changes anything where they only look.
@@ -48,6 +48,7 @@ impl ChildSpecs for Narrowed {
         parent.place(&mut child);
         child.tools.retain(|tool| match tool.effect {
             EffectClass::StartChild => share.depth > 0,
+            _ if tool.name == TakeChanges::NAME => share.depth > 0 && !asked.mode.is_read_only(),
             effect => !asked.mode.is_read_only() || effect.is_read_only() || tool.name == "goal",
         });
         let task = match asked.mode {

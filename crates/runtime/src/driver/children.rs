@@ -11,6 +11,7 @@ use mainpath_types::{
     SubTraceCompleted, ToolOutput, TraceId,
 };
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// So many characters of its task are shown of a child.
 const TASK_CHARS: usize = 160;
@@ -185,7 +186,14 @@ impl Driver {
             })
             .collect();
         ended.sort_by_key(|child| child.nth);
-        let mut output = hand_back::hand_back(&ended);
+        let mut patches = BTreeMap::new();
+        for patch in ended.iter().filter_map(|child| child.handed.patch.as_ref()) {
+            // One that is gone is not shown.
+            if let Ok(bytes) = self.store().get_blob(patch).await {
+                patches.insert(patch.clone(), hand_back::beginning(&bytes));
+            }
+        }
+        let mut output = hand_back::hand_back(&ended, &patches);
         self.shared.config.vault.redact_output(&mut output);
         Ok(output)
     }

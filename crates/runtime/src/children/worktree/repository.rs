@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 /// So many bytes of a list of git are read.
 const MOST_LISTED: u64 = 256 * 1024 * 1024;
+/// Why a repository with others inside is not copied.
+const REPOSITORIES: &str = "its repository has submodules or repositories inside";
 /// The mode of a submodule in an index.
 const SUBMODULE: &[u8] = b"160000 ";
 
@@ -56,7 +58,13 @@ impl Repository {
             return Err(Problem::refused("its repository has no commit yet"));
         }
         found.check_index(&found.git).await?;
-        Ok(found)
+        // Of what is new, a repository is listed as a folder.
+        let new = ["ls-files", "--others", "--exclude-standard", "-z"];
+        let new = found.git.run(&found.top, &new, MOST_LISTED).await?;
+        match new.split(|byte| *byte == 0).any(|path| path.ends_with(b"/")) {
+            true => Err(Problem::refused(REPOSITORIES)),
+            false => Ok(found),
+        }
     }
 
     /// The folder of a repository is the `.git` of its top, or the entry of a worktree there that says so itself: a file `.git` could
@@ -83,7 +91,7 @@ impl Repository {
             return Err(Problem::refused("its repository has unresolved conflicts"));
         }
         match submodules(git, &self.top).await? {
-            true => Err(Problem::refused("its repository has submodules or repositories inside")),
+            true => Err(Problem::refused(REPOSITORIES)),
             false => Ok(()),
         }
     }
