@@ -93,12 +93,13 @@ impl Agents {
             launcher: Launcher::current_exe(),
             protected: vec![folder.join("data")],
             policies: Arc::new(|spec| {
-                let folders = Folders { workspace: spec.workspace.clone(), home: String::new() };
+                let folders = Folders { workspace: spec.workspace.clone(), home: String::new(), copy_of: None };
                 Policy::builtin(folders).map(Arc::new).map_err(|error| error.to_string())
             }),
             hooks: Hooks::default(),
             children: Arc::new(mainpath_runtime::Narrowed),
             messenger: None,
+            worktrees: None,
             clock: system_clock,
         });
         Ok(Agents { runtime, store, disk, scope: Scope::local(), workspace })

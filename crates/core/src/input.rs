@@ -394,6 +394,9 @@ pub struct ChildStarting {
     pub after: EventId,
     /// Its task in short, for people.
     pub task: String,
+    /// Why it gets no copy of its parent's workspace, where it should have one.
+    #[serde(default)]
+    pub no_copy: Option<String>,
 }
 
 /// A child agent that has ended, or could not be started.

@@ -274,6 +274,7 @@ impl HostBuilder {
         let sources = Sources::new(&home).with_host(self.rules, &self.tools)?.with_instead(self.policy);
         let policies = sources.clone();
         let tools = self.tools.clone();
+        let worktrees = home.worktrees();
         let children = Arc::new(Kin { home, tools, models: Arc::clone(&models), shelf: shelf.clone() });
         let runtime = Runtime::new(Config {
             store,
@@ -284,12 +285,13 @@ impl HostBuilder {
             launcher,
             protected,
             policies: Arc::new(move |spec: &Spec| {
-                let loaded = policies.load(&spec.workspace, &spec.rules);
+                let loaded = policies.load_for(spec);
                 loaded.map(Arc::new).map_err(|error| error.message().into())
             }),
             hooks,
             children,
             messenger: None,
+            worktrees,
             clock: self.clock,
         });
         let inner = Inner {

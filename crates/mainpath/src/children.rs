@@ -6,7 +6,7 @@ use crate::presets::host::presets_in;
 use crate::presets::{Preset, PresetLimits};
 use crate::skills::{Shelf, preloads};
 use mainpath_runtime::{ChildAgent, ChildSpecs, EnvModels, Parent};
-use mainpath_tools::{AgentCall, Tools};
+use mainpath_tools::{AgentCall, TakeChanges, Tool, Tools};
 use mainpath_types::{ApprovalMode, ChildLimits, ChildMode, EffectClass, Limits, Relations, Spec};
 use std::path::Path;
 use std::sync::Arc;
@@ -70,7 +70,7 @@ impl Kin {
         };
         let mut preset = match asked.agent_type.as_deref().or(usual) {
             Some(name) => {
-                let found = presets_in(Path::new(&parent.workspace), &self.home, &self.tools, &self.models);
+                let found = presets_in(Path::new(parent.source()), &self.home, &self.tools, &self.models);
                 let found = found.map_err(|error| error.message().to_string())?;
                 found.choose(name).map_err(|error| error.message().to_string())?.clone()
             }
@@ -93,8 +93,10 @@ impl Kin {
 fn bounded(parent: &Parent<'_>, mode: ChildMode) -> Spec {
     let Parent { spec, share, .. } = parent;
     let mut bounded = Spec { limits: within(&spec.limits, parent), ..(*spec).clone() };
+    parent.place(&mut bounded);
     bounded.tools.retain(|tool| match tool.effect {
         EffectClass::StartChild => share.depth > 0,
+        _ if tool.name == TakeChanges::NAME => share.depth > 0 && !mode.is_read_only(),
         effect => !mode.is_read_only() || effect.is_read_only() || tool.name == PLAN,
     });
     bounded

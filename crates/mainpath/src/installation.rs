@@ -168,7 +168,7 @@ impl Installation {
             mode: ApprovalMode::Ask,
             access: spec.access,
             allowed_tools: spec.tools.iter().map(|tool| tool.name.clone()).collect(),
-            policy: Arc::new(self.sources.load(&spec.workspace, &spec.rules)?),
+            policy: Arc::new(self.sources.load_for(spec)?),
         };
         let verdict = judge(&rules, &facts);
         Ok((verdict.decision == Decision::Deny).then_some(verdict.reason))
@@ -235,8 +235,7 @@ impl Installation {
             protected: self.logs.home.protected(),
             policies: Arc::new(move |spec| {
                 let known = checked.lock().unwrap_or_else(PoisonError::into_inner).take();
-                let load =
-                    || sources.load(&spec.workspace, &spec.rules).map(Arc::new).map_err(|error| error.message().into());
+                let load = || sources.load_for(spec).map(Arc::new).map_err(|error| error.message().into());
                 let known = known.filter(|of: &Checked| of.workspace == spec.workspace && of.run == spec.rules);
                 known.map_or_else(load, |known| Ok(known.policy))
             }),
@@ -248,6 +247,7 @@ impl Installation {
                 shelf: self.shelf.clone(),
             }),
             messenger: self.messenger()?,
+            worktrees: self.logs.home.worktrees(),
             clock: system_clock,
         }))
     }

@@ -8,7 +8,7 @@ use crate::{Error, Home};
 use mainpath_policy::{Folders, Layer, Policy, PolicyError};
 use mainpath_store::open_regular;
 use mainpath_tools::Tools;
-use mainpath_types::{Decision, RuleText, RunRules};
+use mainpath_types::{Decision, RuleText, RunRules, Spec};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -69,6 +69,15 @@ impl Sources {
 
     /// All rules that hold in a workspace for who is run with these. Errors: file or flag, line, what is wrong.
     pub fn load(&self, workspace: &str, run: &RunRules) -> Result<Policy, Error> {
+        self.load_in(workspace, None, run)
+    }
+
+    /// All rules that hold for a spec. In a copy those of what it is a copy of hold, and its trust. Errors: as [`Sources::load`]'s.
+    pub fn load_for(&self, spec: &Spec) -> Result<Policy, Error> {
+        self.load_in(&spec.workspace, spec.copy.as_ref().map(|copy| copy.of.as_str()), &spec.rules)
+    }
+
+    fn load_in(&self, workspace: &str, copy_of: Option<&str>, run: &RunRules) -> Result<Policy, Error> {
         let RunRules { allow, ask, deny, commands, .. } = run;
         if let Some(make) = &self.instead {
             let mut policy = make(Path::new(workspace), run)?;
@@ -82,7 +91,9 @@ impl Sources {
         // Paths are judged by the place that they lead to.
         let home = Path::new(&home).canonicalize().map_or(home, |place| place.display().to_string());
         let bad = |error: PolicyError| Error::failed(error.to_string());
-        let mut policy = Policy::builtin(Folders { workspace: workspace.into(), home }).map_err(bad)?;
+        let mut policy =
+            Policy::builtin(Folders { workspace: workspace.into(), home, copy_of: copy_of.unwrap_or_default().into() })
+                .map_err(bad)?;
         let further = std::env::var_os("MAINPATH_ORG_POLICY").filter(|file| !file.is_empty());
         for file in [Some(ORGANISATION_FILE.into()), further.map(PathBuf::from)].into_iter().flatten() {
             add(&mut policy, Layer::Organisation, &file)?;
@@ -91,10 +102,11 @@ impl Sources {
         for RuleText { name, text } in &self.host {
             policy.add_file(Layer::User, name, text).map_err(bad)?;
         }
-        let file = project_file(workspace);
+        let source = copy_of.unwrap_or(workspace);
+        let file = project_file(source);
         if let Some(text) = read(&file)? {
             let name = file.display().to_string();
-            let trusted = self.trusted()?.get(workspace).is_some_and(|known| *known == hash(&text));
+            let trusted = self.trusted()?.get(source).is_some_and(|known| *known == hash(&text));
             let added = match trusted {
                 true => policy.add_file(Layer::Project, &name, &text),
                 false => policy.add_untrusted(&name, &text),

@@ -5,7 +5,6 @@ use crate::post::Post;
 use crate::program::{Place, Program, Ran, went_wrong};
 use crate::settings::{CallRate, InputSchema, NotReady, Seconds, Secret, SecretTexts, WebAddress};
 use crate::show::{doc, failed, head, is_text, keep, media_type, refused, text};
-use mainpath_sandbox::Cage;
 use mainpath_tools::{DynTool, Fut, Problem, ToolContext, ToolDoc, Touches};
 use mainpath_types::{Confinement, EffectClass, Origin, ToolOutput};
 use serde::Deserialize;
@@ -112,7 +111,7 @@ impl External {
                 let wider = Confinement { network: confinement.network || *network, ..confinement };
                 // Where there can be no cage, policy has decided that there need be none.
                 let cage = match ctx.cage.is_closed() {
-                    true => Cage::new(wider, ctx.workspace.root(), ctx.workspace.protected().to_vec()),
+                    true => ctx.workspace.cage(wider),
                     false => ctx.cage.clone(),
                 };
                 let effect_id = ctx.grant.effect_id();

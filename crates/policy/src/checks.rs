@@ -257,7 +257,7 @@ mod tests {
     use serde_json::json;
 
     fn folders() -> Folders {
-        Folders { workspace: "/w".into(), home: "/home/me".into() }
+        Folders { workspace: "/w".into(), home: "/home/me".into(), ..Folders::default() }
     }
 
     fn bash(seq: u32, run: u32, command: &str, after: &[usize]) -> PastCall {

@@ -83,8 +83,9 @@ fn resolved<'a>(fact: &'a PathFact, effect: EffectClass, folders: &Folders) -> P
     // A link has a name too, and a rule may be about that.
     let written = written(&fact.path, folders)
         .filter(|written| written.relative.as_deref() != fact.relative.as_deref() && written.absolute != fact.absolute);
+    let source = in_source(fact.relative.as_deref(), folders);
     Place {
-        texts: std::iter::once(surest).chain(written).collect(),
+        texts: std::iter::once(surest).chain(written).chain(source).collect(),
         written: &fact.path,
         write: fact.write,
         whole: false,
@@ -102,11 +103,14 @@ fn named<'a>(file: &'a File, opened: Opened, confined: bool, folders: &Folders) 
     let Word { text, fixed, .. } = &file.path;
     let named = written(text, folders);
     let certain = *fixed && named.is_some();
+    let source = in_source(named.as_ref().and_then(|named| named.relative.as_deref()), folders);
     Place {
         certain,
         in_repository: false,
-        inside: certain && named.as_ref().is_some_and(|named| named.relative.is_some()),
-        texts: vec![named.unwrap_or(PlaceText { absolute: Cow::Borrowed(text), relative: None })],
+        inside: certain && named.as_ref().is_some_and(|named| is_inside(named, folders)),
+        texts: std::iter::once(named.unwrap_or(PlaceText { absolute: Cow::Borrowed(text), relative: None }))
+            .chain(source)
+            .collect(),
         written: text,
         write: file.write,
         whole: file.whole,
@@ -114,6 +118,19 @@ fn named<'a>(file: &'a File, opened: Opened, confined: bool, folders: &Folders) 
         opened,
         confined,
     }
+}
+
+/// A file of a copy, by the name that it has in what that is a copy of.
+fn in_source(relative: Option<&str>, folders: &Folders) -> Option<PlaceText<'static>> {
+    let relative = relative.filter(|_| !folders.copy_of.is_empty())?;
+    let absolute = format!("{}/{relative}", folders.copy_of.trim_end_matches('/'));
+    Some(PlaceText { absolute: Cow::Owned(absolute), relative: Some(Cow::Owned(relative.to_string())) })
+}
+
+/// Whether a file lies in the workspace, which what that is a copy of does not.
+fn is_inside(named: &PlaceText<'_>, folders: &Folders) -> bool {
+    let workspace = folders.workspace.trim_end_matches('/');
+    named.relative.is_some() && std::path::Path::new(named.absolute.as_ref()).starts_with(workspace)
 }
 
 /// The file by the letters of its path alone. `None` if it leads out of the workspace by `..`, or to another's home.
@@ -127,8 +144,12 @@ fn written(path: &str, folders: &Folders) -> Option<PlaceText<'static>> {
         _ => format!("{workspace}/{}", plain(path)?),
     };
     let absolute = plain(&whole)?;
-    let below = absolute.strip_prefix(workspace);
-    let relative = below.filter(|below| below.is_empty() || below.starts_with('/'));
-    let relative = relative.map(|below| Cow::Owned(below.trim_start_matches('/').to_string()));
-    Some(PlaceText { relative: relative.filter(|_| !workspace.is_empty()), absolute: Cow::Owned(absolute) })
+    let below = |folder: &str| {
+        let below = absolute.strip_prefix(folder).filter(|_| !folder.is_empty())?;
+        let is_below = below.is_empty() || below.starts_with('/');
+        is_below.then(|| Cow::Owned(below.trim_start_matches('/').to_string()))
+    };
+    // What is denied in a copy is denied in what it is a copy of.
+    let relative = below(workspace).or_else(|| below(folders.copy_of.trim_end_matches('/')));
+    Some(PlaceText { relative, absolute: Cow::Owned(absolute) })
 }

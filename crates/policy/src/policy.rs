@@ -144,6 +144,9 @@ impl Policy {
     fn rehash(&mut self) {
         let mut hash = Sha256::new();
         hash.update(format!("{}\0{}\n", self.folders.workspace, self.folders.home));
+        if !self.folders.copy_of.is_empty() {
+            hash.update(format!("a copy of {}\n", self.folders.copy_of));
+        }
         for rule in self.rules.iter().chain(&self.command_bounds) {
             hash.update(rule.fingerprint());
         }
@@ -158,12 +161,12 @@ mod tests {
     #[test]
     fn the_rules_of_mainpath_hold_to_their_examples_wherever_the_folders_are() {
         for (workspace, home) in [("/work", "/home/somebody"), ("/home/somebody/work", "/home/somebody"), ("/w", "")] {
-            let folders = Folders { workspace: workspace.into(), home: home.into() };
+            let folders = Folders { workspace: workspace.into(), home: home.into(), ..Folders::default() };
             let tested =
                 parse(Layer::Builtin, BUILTIN_NAME, BUILTIN, &folders).and_then(|parsed| parsed.test(&folders));
             assert_eq!(tested, Ok(()), "{workspace} {home}");
         }
-        let folders = Folders { workspace: "/work".into(), home: "/home/somebody".into() };
+        let folders = Folders { workspace: "/work".into(), home: "/home/somebody".into(), ..Folders::default() };
         let spoilt = BUILTIN.replacen("bash(rm -rf /)", "bash(ls)", 1);
         let tested = parse(Layer::Builtin, BUILTIN_NAME, &spoilt, &folders).and_then(|parsed| parsed.test(&folders));
         assert_eq!(

@@ -1,6 +1,6 @@
 //! What a runtime is made of.
 
-use crate::children::ChildSpecs;
+use crate::children::{ChildSpecs, Worktrees};
 use crate::effects::hooks::Hooks;
 use crate::messenger::Messenger;
 use crate::models::Models;
@@ -40,6 +40,8 @@ pub struct Config {
     pub children: Arc<dyn ChildSpecs>,
     /// What sends questions to people.
     pub messenger: Option<Arc<dyn Messenger>>,
+    /// Where children that write side by side work; `None`: only one may write at a time.
+    pub worktrees: Option<Worktrees>,
     /// The time now, in milliseconds since the Unix epoch.
     pub clock: fn() -> Millis,
 }

@@ -31,7 +31,7 @@ mod secrets;
 mod shared;
 mod stream;
 
-pub use children::{ChildAgent, ChildSpecs, Narrowed, Parent};
+pub use children::{ChildAgent, ChildFolder, ChildSpecs, Narrowed, Parent, Worktrees};
 pub use config::{Config, Policies};
 pub use effects::context_hooks::{ContextHook, NamedContextHook};
 pub use effects::hooks::{Hook, HookPoint, HookRunner, Hooks, OnFailure};

@@ -95,7 +95,8 @@ impl Specs {
         }
         known.retain(|_, prepared| prepared.strong_count() > 0);
         let workspace = Workspace::new(&spec.workspace, config.protected.clone())
-            .map_err(|error| format!("the workspace {} cannot be used: {error}", spec.workspace))?;
+            .map_err(|error| format!("the workspace {} cannot be used: {error}", spec.workspace))?
+            .copying(spec.copy.clone());
         let schema = spec.output_schema.as_ref().map(OutputSchema::new).transpose()?;
         let prepared = Arc::new(Prepared {
             model: PreparedModel::new(config, spec),

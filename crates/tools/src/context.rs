@@ -1,7 +1,8 @@
 //! What a running call has at hand.
 
 use crate::ports::{
-    BlobSink, Changing, MemoryBlobs, NoSecrets, NoSkills, Notice, Offered, RedirectCheck, Secrets, SkillDesk,
+    BlobSink, Changing, MemoryBlobs, NoPatches, NoSecrets, NoSkills, Notice, Offered, PatchDesk, RedirectCheck,
+    Secrets, SkillDesk,
 };
 use crate::workspace::{Place, moved};
 use crate::{Problem, Processes, Resolved, Workspace};
@@ -51,6 +52,8 @@ pub struct ToolContext {
     pub secrets: Arc<dyn Secrets>,
     /// The skills of the trace.
     pub skills: Arc<dyn SkillDesk>,
+    /// What agents have changed in copies.
+    pub patches: Arc<dyn PatchDesk>,
     /// How processes are started.
     pub launcher: Launcher,
     /// What they are shut into.
@@ -66,7 +69,7 @@ impl ToolContext {
     /// A context with no limits, no rules and no secrets, which drops progress, records nothing and keeps blobs in memory. Set the fields that
     /// matter. Its cage is that of the grant.
     pub fn new(workspace: Arc<Workspace>, grant: Grant, launcher: Launcher) -> ToolContext {
-        let cage = Cage::new(grant.confinement(), workspace.root(), workspace.protected().to_vec());
+        let cage = workspace.cage(grant.confinement());
         ToolContext {
             workspace,
             grant,
@@ -83,6 +86,7 @@ impl ToolContext {
             notice: Arc::new(|_| {}),
             secrets: Arc::new(NoSecrets),
             skills: Arc::new(NoSkills::default()),
+            patches: Arc::new(NoPatches),
             launcher,
             cage,
             processes: Arc::default(),

@@ -17,7 +17,7 @@
 //! `path_changed`, `protected`, `not_found`, `is_directory`, `not_a_file`, `not_a_folder`, `binary`, `not_utf8`, `too_large`,
 //! `out_of_range`, `io`, `no_match`, `many_matches`, `overlap`, `no_change`, `internal`, `exit_code`, `signal`, `timeout`,
 //! `interrupted`, `launch`, `sandbox`, `no_grant`, `bad_tool`, `panicked`, `too_many_processes`, `unknown_process`,
-//! `filter`. Crates that add tools list theirs on their first page.
+//! `filter`, `conflict`, `unknown_agent`. Crates that add tools list theirs on their first page.
 //!
 //! # A tool
 //! Of a closure: [`tool_fn`], [`tool_fn_with`]. With all that a tool can say of itself:
@@ -58,6 +58,7 @@ mod edit;
 #[cfg(feature = "transform")]
 mod filter;
 mod follow;
+mod git;
 mod glob;
 mod goal;
 mod grep;
@@ -69,6 +70,7 @@ mod list_files;
 mod look_back;
 mod matching;
 mod output;
+mod patched;
 mod ports;
 mod problem;
 mod process_tools;
@@ -78,6 +80,7 @@ mod registry;
 mod sandbox;
 mod show;
 mod snapshot;
+mod take;
 mod tool;
 mod unique;
 mod unread;
@@ -95,6 +98,7 @@ pub use context::ToolContext;
 pub use edit::EditTextFile;
 #[cfg(feature = "transform")]
 pub use filter::filter_main;
+pub use git::{Git, GitProblem};
 pub use glob::Glob;
 pub use goal::{GoalArgs, GoalTool};
 pub use grep::Grep;
@@ -106,8 +110,10 @@ pub use look_back::{
     ExpandArgs, ExpandWindow, ListCalls, ListCallsArgs, LoadOlderMessages, OlderArgs, RecallArgs, RecallResult,
 };
 pub use mainpath_schema::Schema;
+pub use patched::{Patched, PatchedFile, try_patch, write_patched};
 pub use ports::{
-    BlobSink, Changing, MemoryBlobs, NoSecrets, NoSkills, Notice, Offered, RedirectCheck, Secrets, SkillDesk,
+    BlobSink, Changing, MemoryBlobs, NoPatches, NoSecrets, NoSkills, Notice, Offered, PatchDesk, RedirectCheck,
+    Secrets, SkillDesk,
 };
 pub use problem::Problem;
 pub use process_tools::{ProcessList, ProcessOutput, ProcessStop};
@@ -116,6 +122,7 @@ pub use read::ReadTextFile;
 pub use registry::{Planned, Tools};
 pub use sandbox::Sandbox;
 pub use snapshot::{MOST_CHANGES, Snapshot};
+pub use take::TakeChanges;
 pub use tool::{DynTool, ProbeAnswer, Rate, Scene, Tool, ToolDoc, Touched, Touches};
 pub use unique::unique_json;
 pub use work::Fut;

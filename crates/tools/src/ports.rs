@@ -2,7 +2,9 @@
 
 use crate::Fut;
 use mainpath_policy::UrlFact;
-use mainpath_types::{BlobHash, EffectClass, FileChange, LoadedSkill, ResourceLoaded, SkillSelected, SkillTerms};
+use mainpath_types::{
+    BlobHash, ChildPatch, EffectClass, FileChange, LoadedSkill, ResourceLoaded, SkillSelected, SkillTerms,
+};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::io;
@@ -83,6 +85,27 @@ impl SkillDesk for NoSkills {
     }
     fn note_resource(&self, _: ResourceLoaded) -> Fut<'_, Result<(), String>> {
         Box::pin(async { Err("there are no skills here".into()) })
+    }
+}
+
+/// What the agents have changed in copies that a trace has started.
+pub trait PatchDesk: Send + Sync {
+    /// The newest patch of each, as it was when the call was started.
+    fn known(&self) -> &[ChildPatch];
+    /// The bytes of a patch. Errors: they are gone, or cannot be read.
+    fn read(&self, patch: &BlobHash) -> Fut<'_, io::Result<Vec<u8>>>;
+}
+
+/// There are none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoPatches;
+
+impl PatchDesk for NoPatches {
+    fn known(&self) -> &[ChildPatch] {
+        &[]
+    }
+    fn read(&self, _: &BlobHash) -> Fut<'_, io::Result<Vec<u8>>> {
+        Box::pin(async { Err(io::ErrorKind::NotFound.into()) })
     }
 }
 

@@ -226,7 +226,7 @@ impl Tools {
     /// What a call comes to: its tool, and the facts that policy judges. Looks at the file system for the paths, runs
     /// nothing. Handles of secrets stay handles. Where the arguments came from is the caller's to say.
     pub fn plan(&self, name: &str, arguments: &str, workspace: &Workspace) -> Result<Planned, Problem> {
-        self.plan_in(name, arguments, &Scene { workspace, skills: &[] })
+        self.plan_in(name, arguments, &Scene { workspace, skills: &[], patches: &[] })
     }
 
     /// The same in a trace that has loaded skills.
@@ -313,7 +313,8 @@ impl Tools {
             return Err(Problem::new("no_grant", text));
         }
         let (entry, mut args) = self.read(&entry, text)?;
-        let scene = Scene { workspace: &ctx.workspace, skills: ctx.skills.loaded() };
+        let patches = ctx.patches.known();
+        let scene = Scene { workspace: &ctx.workspace, skills: ctx.skills.loaded(), patches };
         let Touches { paths, contents, .. } = entry.tool.touches(args.clone(), &scene)?;
         let places = match contents.is_empty() {
             true => ctx.judged(paths.into_iter().map(|touched| touched.path).collect())?,

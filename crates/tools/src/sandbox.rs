@@ -2,7 +2,6 @@
 
 use crate::bash::to_the_end;
 use crate::{Fut, Tool, ToolContext, ToolDoc, Touches};
-use mainpath_sandbox::Cage;
 use mainpath_types::{Confinement, EffectClass, FileAccess, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -43,7 +42,7 @@ impl Tool for Sandbox {
                 return ctx.stopped();
             }
             let bounds = Confinement { files: FileAccess::ReadOnly, network: false };
-            let cage = Cage::new(bounds, ctx.workspace.root(), ctx.workspace.protected().to_vec());
+            let cage = ctx.workspace.cage(bounds);
             let ctx = ToolContext { cage, ..ctx.clone() };
             to_the_end(&ctx, &args.command, args.timeout_s).await
         })

@@ -2,7 +2,7 @@
 
 use crate::{Fut, Problem, ToolContext, Workspace};
 use mainpath_policy::UrlFact;
-use mainpath_types::{Asking, EffectClass, LoadedSkill, Origin, ToolOutput};
+use mainpath_types::{Asking, ChildPatch, EffectClass, LoadedSkill, Origin, ToolOutput};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -112,6 +112,8 @@ pub struct Scene<'a> {
     pub workspace: &'a Workspace,
     /// The skills that are loaded.
     pub skills: &'a [LoadedSkill],
+    /// What agents have changed in copies.
+    pub patches: &'a [ChildPatch],
 }
 
 /// A file or folder that a call reaches for.

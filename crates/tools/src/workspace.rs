@@ -6,7 +6,8 @@
 //! of leading elsewhere.
 
 use crate::Problem;
-use mainpath_types::{HEAD, of_bare_repository};
+use mainpath_sandbox::Cage;
+use mainpath_types::{Confinement, Copied, HEAD, of_bare_repository};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -25,6 +26,8 @@ pub struct Workspace {
     given: PathBuf,
     dir: OwnedFd,
     protected: Vec<PathBuf>,
+    /// What it is a copy of.
+    copy: Option<Copied>,
 }
 
 /// Where a path leads once every link in it is followed.
@@ -64,7 +67,26 @@ impl Workspace {
         let dir = rustix::fs::open(&root, flags, Mode::empty())?;
         let here = std::env::current_dir()?;
         let protected = protected.iter().map(|path| follow(&here, path)).collect::<io::Result<_>>()?;
-        Ok(Workspace { root, given, dir, protected })
+        Ok(Workspace { root, given, dir, protected, copy: None })
+    }
+
+    /// The same as a copy of another folder.
+    pub fn copying(self, copy: Option<Copied>) -> Workspace {
+        Workspace { copy, ..self }
+    }
+
+    /// The folder that it is a copy of, else the folder itself: what is trusted there is trusted here.
+    pub fn source(&self) -> &Path {
+        self.copy.as_ref().map_or(&self.root, |copy| Path::new(&copy.of))
+    }
+
+    /// A cage around it. In that of a copy the repository is seen, where it can be seen in that of the folder that it is a copy of.
+    pub fn cage(&self, confinement: Confinement) -> Cage {
+        let cage = Cage::new(confinement, self.root(), self.protected.clone());
+        match self.copy.as_ref().and_then(|copy| copy.repository.as_ref()) {
+            Some(repository) => cage.showing(repository),
+            None => cage,
+        }
     }
 
     /// The folder itself: absolute, free of links.

@@ -70,6 +70,16 @@ pub enum ChildPlace {
     Alone,
 }
 
+/// Of which folder a workspace is a copy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Copied {
+    /// The folder. Whatever is trusted there is trusted in the copy, and nothing else; rules about it are about the copy.
+    pub of: String,
+    /// The folder of the git repository, where commands that work in `of` see it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<String>,
+}
+
 /// What of its parent's budgets a child is given; what it leaves of it is handed back. `None`: the parent has no such limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -150,6 +160,17 @@ pub struct SubTraceCompleted {
     /// What it came to.
     #[serde(flatten)]
     pub handed: HandedBack,
+}
+
+/// The changes of a child that worked in a copy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ChildPatch {
+    /// The child.
+    pub child: TraceId,
+    /// A patch of git.
+    pub patch: BlobHash,
+    /// The files in it, as the workspace names them.
+    pub files: Vec<String>,
 }
 
 /// What a child hands back.

@@ -1,7 +1,8 @@
 //! What an agent is: it enters a trace by event and changes only at a turn boundary.
 
 use crate::{
-    Access, AppliedPreset, Effort, Limits, Price, Relations, RunMode, RunRules, SkillTerms, SummaryMode, ToolSpec,
+    Access, AppliedPreset, Copied, Effort, Limits, Price, Relations, RunMode, RunRules, SkillTerms, SummaryMode,
+    ToolSpec,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -94,6 +95,9 @@ pub struct Spec {
     /// The folder that the tools work in, as the tool runtime knows it.
     #[serde(default)]
     pub workspace: String,
+    /// Of which folder the workspace is a copy, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy: Option<Copied>,
     /// The names of the secrets whose handles may be resolved by tools.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<String>,
@@ -127,6 +131,11 @@ impl Spec {
             Some(only) if only != run => ApprovalMode::Ask,
             _ => self.mode,
         }
+    }
+
+    /// The folder that its workspace is a copy of, else the workspace: what is trusted there is trusted for it.
+    pub fn source(&self) -> &str {
+        self.copy.as_ref().map_or(&self.workspace, |copy| &copy.of)
     }
 }
 
@@ -180,6 +189,7 @@ impl Spec {
             network: false,
             snapshots: false,
             workspace: String::new(),
+            copy: None,
             secrets: Vec::new(),
             context_hooks: Vec::new(),
             own_instructions: String::new(),

@@ -7,6 +7,7 @@ use crate::runs::task::read_all;
 use crate::traces::allow::{in_a_line, keep, offer};
 use crate::traces::asked::{Asked, Standing, asked, denied, folder_of, none_waits, what, whole_of, why_not};
 use crate::traces::forget::forget_said;
+use crate::traces::taking::taken_by;
 use crate::traces::which::{surely, waiting};
 use crate::ui::out::out;
 use crate::ui::prompt::{Said, understand};
@@ -250,6 +251,8 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
         (None, Some(row)) => whole_of(row, &bodies, folder_of(&state, &bodies).as_deref()),
         (None, None) => Vec::new(),
     };
+    let takes = taken_by(&logs, &trace, row, &bodies, args.arguments.as_deref()).await;
+    let whole: Vec<String> = whole.into_iter().chain(takes).collect();
     if !args.yes && !is_wanted(&whole)? {
         out(&format!("call {call} of {trace} is not approved"))?;
         return Ok(Exit::ApprovalNeeded);

@@ -33,6 +33,7 @@ pub mod shells;
 pub mod show;
 pub mod skills;
 pub mod stats;
+pub mod take;
 pub mod tools;
 pub mod trial;
 pub mod watch;
@@ -123,6 +124,8 @@ commands! {
     Fork(rewind::ForkArgs) |args| => rewind::fork(args).await;
     /// Restore files as they were at a message; the conversation stays
     Restore(restore::RestoreArgs) |args| => restore::restore(args).await;
+    /// Show what an agent has changed in a copy of the folder, and put it into the folder
+    Take(take::TakeArgs) |args| => take::take(args).await;
     /// Recompute views and requests and compare them with the record
     Replay(show::ReplayArgs) |args| => show::replay(args).await;
     /// Check that a log is complete and unchanged

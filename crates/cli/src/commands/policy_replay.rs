@@ -123,7 +123,8 @@ pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
         out(&format!("{trace}: {} checked; {changed} would be decided differently now", were(all as u64, "call")))?;
     }
     let home = std::env::var("HOME").unwrap_or_default();
-    let folders = Folders { workspace: spec.map(|spec| spec.workspace.clone()).unwrap_or_default(), home };
+    let folders =
+        Folders { workspace: spec.map(|spec| spec.workspace.clone()).unwrap_or_default(), home, ..Folders::default() };
     let checks = checks(&args, &folders)?;
     if checks.is_empty() {
         return Ok(Exit::Ok);

@@ -8,6 +8,7 @@ pub mod mail;
 pub mod past;
 pub mod questions;
 pub mod rows;
+pub mod taking;
 pub mod waits;
 pub mod wanted;
 pub mod which;

@@ -1,7 +1,9 @@
 //! The calls that a run waits with for a person's decision: its own, and those of the agents that it has started.
 
 use crate::exit::Failure;
+use crate::traces::taking::taken;
 use crate::ui::print::{Made, Printer};
+use crate::ui::whole::whole;
 use mainpath::Logs;
 use mainpath::core::pending;
 use mainpath::runtime::{Live, Waiting};
@@ -29,6 +31,15 @@ pub struct Wanted {
     pub folder: PathBuf,
     /// Whether the call itself asks, and wants an answer rather than leave.
     pub asks: bool,
+    /// What it takes from an agent, line by line.
+    pub takes: Vec<String>,
+}
+
+impl Wanted {
+    /// All that it would do, line by line.
+    pub fn whole(&self) -> Vec<String> {
+        whole(&self.made.arguments, Some(&self.folder)).into_iter().chain(self.takes.iter().cloned()).collect()
+    }
 }
 
 /// The calls that wait in what a trace waits for; `own` has read the trace's log.
@@ -36,6 +47,9 @@ pub async fn wanted(logs: &Logs, own: &Printer, trace: &TraceId, waiting: &[Wait
     let mut found = calls_of(own, trace, waiting);
     if waiting.iter().any(|one| matches!(one, Waiting::Child(_))) {
         found.extend(below(logs, trace).await?);
+    }
+    for Wanted { at, made, takes, .. } in &mut found {
+        *takes = taken(logs, &at.trace, &made.name, &made.arguments).await;
     }
     Ok(found)
 }
@@ -65,6 +79,7 @@ fn calls_of(printer: &Printer, trace: &TraceId, waiting: &[Waiting]) -> Vec<Want
         made: printer.call(call),
         folder: printer.folder.clone(),
         asks,
+        takes: Vec::new(),
     };
     let approvals = waiting.iter().filter_map(|one| match one {
         Waiting::Approval(call) => Some(wanted(*call, false)),

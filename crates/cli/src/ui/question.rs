@@ -11,7 +11,6 @@ use crate::ui::say::tell;
 use crate::ui::term::screen;
 use crate::ui::text::{count, gist, plain, were};
 use crate::ui::told::child_name;
-use crate::ui::whole::whole;
 use mainpath::policy::{EVERY_FILE_HERE, is_asked_by_default, is_for_files_here};
 use mainpath::runtime::{Mail, Waiting};
 use mainpath::spec_of;
@@ -131,7 +130,7 @@ impl Follow<'_> {
         let made = &wanted.made;
         let who = self.child_of(&wanted).map(|child| format!("agent {child}: ")).unwrap_or_default();
         self.printer.line("?", &format!("{who}allow {}: {}", made.name, gist(&made.arguments)));
-        let lines = whole(&made.arguments, Some(&wanted.folder));
+        let lines = wanted.whole();
         let shown = fitting(&lines);
         lines.iter().take(shown).for_each(|line| self.printer.rail(line));
         self.unseen = lines.len() - shown;
@@ -155,7 +154,7 @@ impl Follow<'_> {
 
     /// Says what is to be decided where nobody can be asked.
     fn leave(&mut self, wanted: &Wanted, several: bool) {
-        let Wanted { at: CallAt { trace, call }, made, folder, .. } = wanted;
+        let Wanted { at: CallAt { trace, call }, made, .. } = wanted;
         let which = if several { format!(" --call {call}") } else { String::new() };
         let who = self.child_of(wanted).map(|child| format!(" of agent {child}")).unwrap_or_default();
         let root = self.trace.clone();
@@ -164,7 +163,7 @@ impl Follow<'_> {
             plain(&made.name),
             gist(&made.arguments)
         ));
-        for line in whole(&made.arguments, Some(folder)) {
+        for line in wanted.whole() {
             self.printer.rail(&line);
         }
         let why = made.verdict.iter().map(why).chain(leads(&made.places));
@@ -223,14 +222,14 @@ impl Follow<'_> {
         if wanted.asks {
             return self.answer_question(&wanted, line).await;
         }
-        let Wanted { at, made, folder, .. } = wanted;
+        let whole = wanted.whole();
+        let Wanted { at, made, .. } = wanted;
         let CallAt { trace, call } = at.clone();
         let said = line.as_deref().map_or(Said::Later, understand);
         let allows = matches!(said, Said::Yes | Said::Trace | Said::Files | Said::Always | Said::All | Said::Edit(_));
         let mail = match said {
             Said::Details => {
-                let lines = whole(&made.arguments, Some(&folder));
-                lines.iter().for_each(|line| self.printer.rail(line));
+                whole.iter().for_each(|line| self.printer.rail(line));
                 self.unseen = 0;
                 self.ask_for_word("", &made);
                 return Ok(None);

@@ -65,4 +65,5 @@ mod typing;
 mod unheard;
 mod watches;
 mod wire;
+mod worktrees;
 mod wrong_configuration;

@@ -2,7 +2,7 @@
 
 use crate::children::decide::time_in;
 use crate::{Child, State};
-use mainpath_types::{CallId, ChildOutcome, Millis, Share, SubTraceCompleted, SubTraceStarted};
+use mainpath_types::{CallId, ChildOutcome, ChildPatch, Millis, Share, SubTraceCompleted, SubTraceStarted};
 
 impl State {
     /// Its share is set aside.
@@ -53,6 +53,11 @@ impl State {
         let outcomes: Vec<ChildOutcome> = of.filter_map(|child| child.outcome).collect();
         let is_last = outcomes.len() >= usize::from(data.of);
         self.reminders.plan_changed |= self.goals.take_back(data, is_last.then_some(&outcomes));
+        if let (Some(child), Some(patch)) = (&handed.child, &handed.patch) {
+            self.children.patches.retain(|known| known.child != *child);
+            let (child, patch, files) = (child.clone(), patch.clone(), handed.files.clone());
+            self.children.patches.push(ChildPatch { child, patch, files });
+        }
         // The run's clock stood while children worked: the longest of those that worked side by side counts.
         let more = handed.active_ms.saturating_sub(longest);
         self.spent += handed.spent;

@@ -32,7 +32,11 @@ pub(crate) fn starting(state: &State, asked: &ChildStarting) -> Decided {
         return refused(format!("this run has started its {} agents; do the rest yourself", limits.children.in_all));
     }
     if asked.place == ChildPlace::Alone && state.children.open().any(|child| child.place == ChildPlace::Alone) {
-        return refused("another agent is changing files in this workspace; wait for it, then start this one".into());
+        let why = asked.no_copy.as_ref().map(|why| format!(", and no copy of it can be made ({why})"));
+        let why = why.unwrap_or_default();
+        return refused(format!(
+            "another agent is changing files in this workspace{why}; wait for it, then start this one"
+        ));
     }
     if asked.continues.as_ref().is_some_and(|child| state.children.open().any(|one| one.trace.as_ref() == Some(child)))
     {

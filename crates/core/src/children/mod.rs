@@ -9,7 +9,7 @@ pub(crate) mod decide;
 pub(crate) mod pending;
 pub(crate) mod share;
 
-use mainpath_types::{CallId, ChildMode, ChildOutcome, ChildPlace, Millis, Share, TraceId};
+use mainpath_types::{CallId, ChildMode, ChildOutcome, ChildPatch, ChildPlace, Millis, Share, TraceId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -25,6 +25,8 @@ pub struct Children {
     pub list: Vec<Child>,
     /// The time in the newest id: ids of children never repeat.
     pub latest: Millis,
+    /// What those that worked in copies have changed, the newest of each.
+    pub patches: Vec<ChildPatch>,
 }
 
 /// One child, for one call: a trace that several calls go on with has several.

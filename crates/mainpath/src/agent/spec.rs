@@ -15,7 +15,7 @@ use crate::{Error, Home};
 use mainpath_policy::Policy;
 use mainpath_providers::ModelFacts;
 use mainpath_runtime::{check_schema, text_protocol_prompt};
-use mainpath_tools::{GoalTool, Tool};
+use mainpath_tools::{AgentTool, GoalTool, TakeChanges, Tool};
 use mainpath_types::{ApprovalMode, EffectClass, Fallback, Limits, Profile, Protocol, RunMode, Spec};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -128,6 +128,10 @@ fn offer_agents(spec: &mut Spec) {
     let named = &spec.allowed_tools;
     spec.tools
         .retain(|tool| tool.effect != EffectClass::StartChild || may_start && (has_room || named.contains(&tool.name)));
+    // Without agents there is nothing to take.
+    if !spec.tools.iter().any(|tool| tool.name == AgentTool::NAME) {
+        spec.tools.retain(|tool| tool.name != TakeChanges::NAME);
+    }
 }
 
 /// What can be said of a run besides. Errors: there is no such prompt.

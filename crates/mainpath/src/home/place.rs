@@ -5,8 +5,9 @@ use super::secrets::{environment, handle_key};
 use super::units::Time;
 use crate::Error;
 use mainpath_providers::{Registry, Timeouts};
-use mainpath_runtime::Vault;
+use mainpath_runtime::{Vault, Worktrees};
 use mainpath_types::TraceId;
+use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use toml::de::{DeTable, DeValue};
@@ -63,6 +64,18 @@ impl Home {
     /// Mainpath's own folders, which no tool may touch.
     pub fn protected(&self) -> Vec<PathBuf> {
         vec![self.data.clone(), self.config_dir().to_path_buf()]
+    }
+
+    /// Where agents work that write side by side; `None` where there is no home to put it into.
+    pub(crate) fn worktrees(&self) -> Option<Worktrees> {
+        let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")))?;
+        // As the tools see it: without links.
+        let cache = cache.canonicalize().unwrap_or(cache);
+        let hash = Sha256::digest(self.data.as_os_str().as_encoded_bytes());
+        let name: String = hash.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+        let trees = cache.join("mainpath/worktrees").join(name);
+        Some(Worktrees { trees, records: self.data.join("worktrees") })
     }
 
     /// The secrets of the environment and of the configuration, the keys and headers of providers, tools and hooks among

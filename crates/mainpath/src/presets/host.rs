@@ -31,7 +31,7 @@ impl Host {
     /// The spec of a child that an agent starts in its run of this number: the agent's own, narrowed by a preset. See
     /// [`Preset::child`](super::Preset::child). Errors: there is no such preset, or it cannot be used.
     pub fn child_spec(&self, preset: &str, parent: &Spec, run: u32) -> Result<Spec, Error> {
-        let presets = self.presets(&parent.workspace)?;
+        let presets = self.presets(parent.source())?;
         presets.choose(preset)?.child(parent, run, self.basis(&parent.rules))
     }
 }

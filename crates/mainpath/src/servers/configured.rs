@@ -109,7 +109,7 @@ pub fn pass_on(app: &Installation, runtime: &Runtime, trace: &TraceId, mcp: Opti
             while changes.changed().await.is_ok() {
                 let Some(spec) = newest(&*store, &scope, &trace).await else { return };
                 // Under rules that cannot be read nothing is offered anew.
-                let Ok(policy) = sources.load(&spec.workspace, &spec.rules) else { continue };
+                let Ok(policy) = sources.load_for(&spec) else { continue };
                 let mut new = Spec { tools: tools_now(&spec, &tools), ..spec.clone() };
                 without_denied(&mut new, &policy);
                 if new != spec {

@@ -35,7 +35,7 @@ pub(crate) fn tell(spec: &mut Spec, shelf: Option<&Shelf>, tools: &Tools) -> Tol
         spec.skills.listed.clear();
         return Told::default();
     };
-    let found = shelf.read(Path::new(&spec.workspace));
+    let found = shelf.read(Path::new(spec.source()));
     let told: Vec<&Skill> =
         found.for_models().filter(|skill| is_allowed(&spec.skills, skill) && is_of_use(skill, tools)).collect();
     let budget = MOST.min(spec.context_window as usize * 4 / SHARE);

@@ -21,7 +21,7 @@ const FAILED: &str = "skill";
 
 /// The skills for a call.
 fn read(shelf: &Shelf, ctx: &ToolContext) -> Skills {
-    shelf.read(ctx.workspace.root())
+    shelf.read(ctx.workspace.source())
 }
 
 /// The skill that was loaded under a name.

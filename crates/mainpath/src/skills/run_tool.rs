@@ -49,7 +49,7 @@ impl Tool for RunScript {
 
     fn touches_in(&self, args: &ScriptArgs, scene: &Scene<'_>) -> Result<Touches, Problem> {
         let known = loaded(scene.skills, &args.skill).map_err(|why| Problem::new(FAILED, why))?;
-        let found = self.look(args, known, scene.workspace.root()).map_err(|why| Problem::new(FAILED, why))?;
+        let found = self.look(args, known, scene.workspace.source()).map_err(|why| Problem::new(FAILED, why))?;
         let Script { folder, hash, folder_hash, .. } = &found;
         let file = found.within(folder);
         Ok(Touches {
@@ -86,7 +86,7 @@ impl RunScript {
     async fn run_copy(&self, ctx: &ToolContext, args: ScriptArgs) -> Result<ToolOutput, String> {
         let known = loaded(ctx.skills.loaded(), &args.skill)?.clone();
         let cage = bounded(ctx, known.effect)?;
-        let workspace = ctx.workspace.root();
+        let workspace = ctx.workspace.source();
         let found = self.look(&args, &known, workspace)?;
         let is_judged =
             |hash: &str| ctx.grant.places().iter().any(|place| place.starts_with(&format!("{CONTENT}{hash} ")));
@@ -159,5 +159,5 @@ fn bounded(ctx: &ToolContext, effect: EffectClass) -> Result<Cage, String> {
                     nothing was run."
             .into());
     }
-    Ok(Cage::new(within, ctx.workspace.root(), ctx.workspace.protected().to_vec()))
+    Ok(ctx.workspace.cage(within))
 }

@@ -59,7 +59,7 @@ pub fn preloads(spec: &Spec, shelf: Option<&Shelf>) -> Result<Vec<Mail>, Error> 
     let Some(only) = spec.skills.only.as_ref().filter(|only| !only.is_empty()) else { return Ok(Vec::new()) };
     let wrong = |why: String| Error::of_field("skills", format_args!(": {why}"));
     let shelf = shelf.ok_or_else(|| wrong("there are no skills here".into()))?;
-    let found = shelf.read(Path::new(&spec.workspace));
+    let found = shelf.read(Path::new(spec.source()));
     let load = |name: &String| {
         let skill = found.choose(name, None).map_err(|why| wrong(with_help(&found, name, &why.to_string())))?;
         let skill = selected(skill, SkillBy::Preset, "").map_err(|why| wrong(why.to_string()))?;
@@ -100,7 +100,7 @@ pub fn select_named(text: &str, spec: &Spec, shelf: Option<&Shelf>) -> Result<Op
     let Some(shelf) = shelf.filter(|_| !name.is_empty() && !name.contains('/') && !spec.skills.off) else {
         return Ok(None);
     };
-    let found = shelf.read(Path::new(&spec.workspace));
+    let found = shelf.read(Path::new(spec.source()));
     let is_known = |skill: &&Skill| skill.card.name == name;
     if !found.skills.iter().chain(&found.untrusted).any(|skill| is_known(&skill)) {
         return Ok(None);

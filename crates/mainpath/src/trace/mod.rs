@@ -11,6 +11,7 @@ mod plan;
 mod point;
 mod read;
 mod restore;
+mod taking;
 mod tree;
 
 pub use branches::{SideBranch, SideBranchKind, branches};
@@ -23,4 +24,5 @@ pub use point::Point;
 pub(crate) use read::{Read, long_answer};
 pub use read::{ReadTrace, spec_of};
 pub use restore::{Restore, RestoreTo, Restored};
+pub use taking::{Taking, Took};
 pub use tree::TreeMessage;

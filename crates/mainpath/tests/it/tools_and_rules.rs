@@ -59,7 +59,11 @@ async fn the_rules_of_a_host_hold_for_all_its_agents() {
 async fn a_policy_in_code_takes_the_place_of_all_rules() {
     let place = Place::new(WRITE);
     let allow_all = |workspace: &std::path::Path, _: &mainpath::types::RunRules| {
-        let mut policy = Policy::new(Folders { workspace: workspace.display().to_string(), home: String::new() });
+        let mut policy = Policy::new(Folders {
+            workspace: workspace.display().to_string(),
+            home: String::new(),
+            ..Folders::default()
+        });
         policy.add_rule(mainpath::types::Decision::Allow, "write(**)")?;
         Ok(policy)
     };
@@ -105,7 +109,11 @@ async fn an_agent_that_is_given_no_tools_has_none_but_those_that_look_back_and_g
 async fn what_an_agent_denies_or_asks_about_holds_under_a_policy_in_code() {
     let place = Place::new(WRITE);
     let allow_all = |workspace: &std::path::Path, _: &mainpath::types::RunRules| {
-        let mut policy = Policy::new(Folders { workspace: workspace.display().to_string(), home: String::new() });
+        let mut policy = Policy::new(Folders {
+            workspace: workspace.display().to_string(),
+            home: String::new(),
+            ..Folders::default()
+        });
         policy.add_rule(mainpath::types::Decision::Allow, "write(**)")?;
         Ok(policy)
     };

@@ -7,6 +7,8 @@ pub struct Folders {
     pub workspace: String,
     /// The user's home, absolute; empty if there is none.
     pub home: String,
+    /// The folder that the workspace is a copy of, absolute; empty if it is none. What is said of it is said of the copy.
+    pub copy_of: String,
 }
 
 /// How well a pattern fits.

@@ -91,17 +91,27 @@ impl PathPattern {
             return Err(format!("{text:?} holds a .. step, which no resolved path has"));
         }
         let workspace = escape_folder(&folders.workspace);
+        let copy_of = escape_folder(&folders.copy_of);
+        let below = |folder: &str, text: &str| {
+            let below = text.strip_prefix(folder)?.strip_prefix('/').filter(|_| !folder.is_empty());
+            below.map(String::from)
+        };
         let (from, text) = match text {
             _ if text.starts_with("~/") && folders.home.is_empty() => (From::Root, text.to_string()),
             _ if text.starts_with("~/") => {
                 (From::Root, format!("{}{}", escape_folder(&folders.home), text.get(1..).unwrap_or_default()))
             }
-            _ if text.starts_with('/') => match text.strip_prefix(&format!("{workspace}/")) {
-                Some(below) if !workspace.is_empty() => (From::Workspace, below.to_string()),
-                _ => (From::Root, text.to_string()),
+            _ if text.starts_with('/') => match below(&workspace, text) {
+                Some(below) => (From::Workspace, below),
+                None => (From::Root, text.to_string()),
             },
             _ if text.starts_with("**/") => (From::Anywhere, text.to_string()),
             _ => (From::Workspace, text.to_string()),
+        };
+        // A rule about the folder is one about its copy.
+        let (from, text) = match below(&copy_of, &text) {
+            Some(below) if from == From::Root => (From::Workspace, below),
+            _ => (from, text),
         };
         let folder = text.strip_suffix("/**").filter(|folder| !folder.is_empty());
         let beginning = text.split(['*', '?', '[', '{', '\\']).next().unwrap_or_default().into();

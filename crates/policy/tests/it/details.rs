@@ -201,7 +201,7 @@ fn policies_are_the_same_if_their_rules_and_folders_are() {
 
 #[test]
 fn a_home_that_is_not_known_may_be_any_folder() {
-    let homeless = Folders { workspace: "/work/space".into(), home: String::new() };
+    let homeless = Folders { workspace: "/work/space".into(), home: String::new(), ..Folders::default() };
     let mut policy = Policy::new(homeless);
     policy.add_rule(Decision::Deny, "read(~/keys)").unwrap();
     policy.add_rule(Decision::Allow, "bash").unwrap();

@@ -71,7 +71,7 @@ fn a_rule_that_is_proposed_has_each_pattern_once() {
 
 #[test]
 fn where_there_is_no_home_nothing_stands_for_it() {
-    let homeless = Folders { workspace: "/work/space".into(), home: String::new() };
+    let homeless = Folders { workspace: "/work/space".into(), home: String::new(), ..Folders::default() };
     let mut policy = Policy::new(homeless);
     policy.add_rule(Decision::Deny, "read(/keys)").unwrap();
     assert_eq!(verdict(&policy, &call("bash(cat < ~/keys)")).0, Decision::Ask);
@@ -214,7 +214,7 @@ fn no_rule_is_proposed_for_an_address_with_a_name_in_it_or_a_method_of_its_own()
 
 #[test]
 fn where_there_is_no_workspace_a_path_from_the_root_stays_one() {
-    let mut policy = Policy::new(Folders { workspace: String::new(), home: "/home/u".into() });
+    let mut policy = Policy::new(Folders { workspace: String::new(), home: "/home/u".into(), ..Folders::default() });
     policy.add_rule(Decision::Deny, "read(/keys/**)").unwrap();
     assert_eq!(verdict(&policy, &call("bash(cat < /keys/a)")).0, Decision::Deny);
     assert_eq!(verdict(&policy, &call("bash(cat < /work/space/keys/a)")).0, Decision::Ask);

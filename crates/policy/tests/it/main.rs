@@ -9,6 +9,7 @@ mod builtin_rules;
 mod by_name;
 mod bypasses;
 mod command_bounds;
+mod copies;
 mod details;
 mod files;
 mod hostile;

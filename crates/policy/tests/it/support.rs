@@ -5,7 +5,7 @@ use mainpath_types::{Access, ApprovalMode, Decision};
 use std::sync::{Arc, OnceLock};
 
 pub fn folders() -> Folders {
-    Folders { workspace: "/work/space".into(), home: "/home/u".into() }
+    Folders { workspace: "/work/space".into(), home: "/home/u".into(), ..Folders::default() }
 }
 
 /// A policy without Mainpath's own rules: `allow bash(git *)`, one rule each.

@@ -1,6 +1,6 @@
 //! A child's trace: begun or gone on with, followed until its run has ended, and ended with its parent.
 
-use crate::children::ChildAgent;
+use crate::children::{ChildAgent, Parent, copies};
 use crate::effects::context::EffectContext;
 use crate::gate::origins::origin_of;
 use crate::mail::Mail;
@@ -8,8 +8,10 @@ use crate::runtime::post;
 use crate::stream::hub::Phase;
 use mainpath_core::{Child, ChildEnded, InputKind, Run, State, apply};
 use mainpath_store::{Scope, StoreError, TraceStore};
+use mainpath_tools::AgentCall;
 use mainpath_types::{
-    ChildOutcome, Event, EventKind, FinishReason, HandedBack, MessageMode, Origin, Part, Principal, TraceId, text_of,
+    ChildOutcome, ChildPlace, Event, EventKind, FinishReason, HandedBack, MessageMode, Origin, Part, Principal, Spec,
+    TraceId, text_of,
 };
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -23,25 +25,43 @@ const LOOK: Duration = Duration::from_millis(250);
 pub(crate) struct Asked {
     /// Its row in the parent's table.
     pub child: Child,
-    /// What it is. Errors: why it cannot be.
-    pub agent: Result<ChildAgent, String>,
+    /// What it is made of. Errors: why it cannot be.
+    pub making: Result<Making, String>,
+}
+
+/// What a child is made of.
+pub(crate) struct Making {
+    /// What its parent is.
+    pub parent: Spec,
+    /// The parent's run, counted from 1.
+    pub run: u32,
+    /// The child's run, counted from 1.
+    pub child_run: u32,
+    /// What the call asks for.
+    pub call: AgentCall,
     /// What it is told.
     pub message: String,
 }
 
-/// Begins a child or attaches to it, and waits until its run has ended. `None`: it waits for people; look again when its parent is woken.
+/// Begins a child or attaches to it, and waits until its run has ended; then what it changed in a copy is told with what it came to.
+/// `None`: it waits for people; look again when its parent is woken.
 pub(crate) async fn follow(context: EffectContext, asked: Asked) -> Option<InputKind> {
+    let came_to = follow_to_its_end(&context, &asked).await?;
+    Some(copies::with_changes(&context, &asked.child, came_to).await)
+}
+
+async fn follow_to_its_end(context: &EffectContext, asked: &Asked) -> Option<InputKind> {
     let Some(trace) = asked.child.trace.clone() else { return Some(unstarted(&asked.child, "it has no trace")) };
-    let agent = match &asked.agent {
-        Ok(agent) => agent,
+    let making = match &asked.making {
+        Ok(making) => making,
         Err(problem) => return Some(unstarted(&asked.child, problem)),
     };
-    if let Err(problem) = begin(&context, &trace, &asked, agent).await {
+    if let Err(problem) = begin(context, &trace, &asked.child, making).await {
         return Some(unstarted(&asked.child, &problem));
     }
     loop {
-        let phase = driven(&context, &trace).await;
-        let seen = match look(&context, &trace, asked.child.after).await {
+        let phase = driven(context, &trace).await;
+        let seen = match look(context, &trace, asked.child.after).await {
             Ok(seen) => seen,
             Err(problem) => return Some(failed(&asked.child, Seen::default(), problem.to_string())),
         };
@@ -59,33 +79,38 @@ pub(crate) async fn follow(context: EffectContext, asked: Asked) -> Option<Input
 
 /// Ends a child's run, if there is one, and says what it came to until then.
 pub(crate) async fn end(context: EffectContext, child: Child) -> InputKind {
-    let Some(trace) = child.trace.clone() else { return unstarted(&child, "it has no trace") };
+    let came_to = end_run(&context, &child).await;
+    copies::with_changes(&context, &child, came_to).await
+}
+
+async fn end_run(context: &EffectContext, child: &Child) -> InputKind {
+    let Some(trace) = child.trace.clone() else { return unstarted(child, "it has no trace") };
     let mut sent = false;
     loop {
-        let seen = match look(&context, &trace, child.after).await {
+        let seen = match look(context, &trace, child.after).await {
             Ok(seen) => seen,
-            Err(problem) => return failed(&child, Seen::default(), problem.to_string()),
+            Err(problem) => return failed(child, Seen::default(), problem.to_string()),
         };
         if seen.ended.is_some() {
-            return ended(&child, seen);
+            return ended(child, seen);
         }
         if seen.run.is_none() && sent {
             // It was told to stop before it had begun.
-            return stopped(&child, seen);
+            return stopped(child, seen);
         }
         if seen.is_empty {
-            return stopped(&child, seen);
+            return stopped(child, seen);
         }
         if !sent {
             let vault = &context.shared.config.vault;
-            let scope = speaking(&context);
+            let scope = speaking(context);
             let at = TraceStore::new(&*context.shared.config.store, &scope, &trace);
             if let Err(problem) = post(at, vault, &Mail::Stop).await {
-                return failed(&child, seen, problem.to_string());
+                return failed(child, seen, problem.to_string());
             }
             sent = true;
         }
-        if let Phase::Elsewhere(_) = driven(&context, &trace).await {
+        if let Phase::Elsewhere(_) = driven(context, &trace).await {
             tokio::time::sleep(LOOK).await;
         }
     }
@@ -108,21 +133,21 @@ async fn driven(context: &EffectContext, trace: &TraceId) -> Phase {
 }
 
 /// Makes the child's trace, or says to one that is there what it is to do now; once, whatever ended in between.
-async fn begin(context: &EffectContext, trace: &TraceId, asked: &Asked, agent: &ChildAgent) -> Result<(), String> {
+async fn begin(context: &EffectContext, trace: &TraceId, child: &Child, making: &Making) -> Result<(), String> {
     let scope = speaking(context);
-    let said = Mail::Message { mode: MessageMode::Message, parts: vec![Part::text(&asked.message)], typed: None };
     let at = TraceStore::new(&*context.shared.config.store, &scope, trace);
-    let is_new = asked.child.after == 0;
+    let is_new = child.after == 0;
     let events = events_of(at).await.map_err(|error| error.to_string())?;
     if events.is_empty() && is_new {
-        let told = agent.told.iter().cloned().chain([said]).collect();
-        return match context.shared.begin(&scope, trace, agent.spec.clone(), told).await {
+        let (ChildAgent { spec, mut told }, said) = made(context, child, making).await?;
+        told.push(said);
+        return match context.shared.begin(&scope, trace, spec, told).await {
             Ok(()) | Err(crate::RuntimeError::Exists(_)) => Ok(()),
             Err(error) => Err(error.to_string()),
         };
     }
     let begun = events.iter().any(|event| {
-        event.id > asked.child.after && matches!(event.kind, EventKind::RunStarted(_) | EventKind::MessageQueued(_))
+        event.id > child.after && matches!(event.kind, EventKind::RunStarted(_) | EventKind::MessageQueued(_))
     });
     if begun {
         return Ok(());
@@ -134,6 +159,7 @@ async fn begin(context: &EffectContext, trace: &TraceId, asked: &Asked, agent: &
         return Ok(());
     }
     let vault = &context.shared.config.vault;
+    let (agent, said) = made(context, child, making).await?;
     // One that was cut off while it began lacks what follows what its log has.
     if is_new {
         let setup = Scope { tenant: scope.tenant.clone(), principal: Principal::system() };
@@ -147,10 +173,25 @@ async fn begin(context: &EffectContext, trace: &TraceId, asked: &Asked, agent: &
             }
         }
     }
-    for mail in [Mail::SetSpec { spec: Box::new(agent.spec.clone()) }, said] {
+    for mail in [Mail::SetSpec { spec: Box::new(agent.spec) }, said] {
         post(at, vault, &mail).await.map_err(|error| error.to_string())?;
     }
     Ok(())
+}
+
+/// What a child is, in a folder that there is by then, and what it is told. Errors: there is no such child, or no folder for it.
+async fn made(context: &EffectContext, child: &Child, making: &Making) -> Result<(ChildAgent, Mail), String> {
+    let folder = match child.place {
+        ChildPlace::Own => Some(copies::make(context, child, &making.parent).await?),
+        ChildPlace::Reading | ChildPlace::Alone => None,
+    };
+    let Making { parent: spec, run, child_run, call, message } = making;
+    let (trace, share, folder) = (&context.trace, &child.share, folder.as_ref());
+    let parent = Parent { trace, spec, run: *run, share, child_run: *child_run, folder };
+    let agent = context.shared.config.children.child(parent, call)?;
+    let text = if folder.is_some() { format!("{}\n\n{message}", copies::TOLD) } else { message.clone() };
+    let said = Mail::Message { mode: MessageMode::Message, parts: vec![Part::text(&text)], typed: None };
+    Ok((agent, said))
 }
 
 /// Whoever speaks to a child is its parent: no person.
@@ -220,7 +261,10 @@ fn note(seen: &mut Seen, state: &State, event: &Event) {
             }
         }
         EventKind::FilesKept(data) => seen.files.extend(data.changes.iter().map(|change| change.path.clone())),
-        EventKind::SubTraceCompleted(data) => seen.files.extend(data.handed.files.iter().cloned()),
+        // What is in a patch has to be taken first.
+        EventKind::SubTraceCompleted(data) if data.handed.patch.is_none() => {
+            seen.files.extend(data.handed.files.iter().cloned());
+        }
         EventKind::RunFinished(data) => seen.ended = Some(data.reason),
         _ => {}
     }

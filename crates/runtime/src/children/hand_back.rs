@@ -1,16 +1,38 @@
 //! What the children of a call came to, as the result of the call: one object for each, in the order of the tasks.
 
 use mainpath_core::in_brief;
-use mainpath_types::{ChildOutcome, Part, SubTraceCompleted, ToolOutput};
+use mainpath_types::{BlobHash, ChildOutcome, Part, SubTraceCompleted, ToolOutput};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
 /// So much of each answer is in the line that stands for the result once it is shown no more.
 const GIST_CHARS: usize = 300;
 
-/// The result of a call, of what its children came to in their order.
-pub(crate) fn hand_back(children: &[SubTraceCompleted]) -> ToolOutput {
-    let whole = children.iter().map(|child| object(child, usize::MAX)).collect();
-    let brief = children.iter().map(|child| object(child, GIST_CHARS)).collect();
+/// So many bytes of a patch are shown.
+const MOST_SHOWN: usize = 8_000;
+
+/// The beginning of a patch, as far as it is shown.
+pub(crate) fn beginning(patch: &[u8]) -> String {
+    let text = String::from_utf8_lossy(patch);
+    match text.len() {
+        ..=MOST_SHOWN => text.into_owned(),
+        bytes => {
+            let end = text.floor_char_boundary(MOST_SHOWN);
+            format!("{}\n[{} more bytes]", text.get(..end).unwrap_or_default(), bytes - end)
+        }
+    }
+}
+
+/// So many files of a child are named.
+const MOST_NAMED: usize = 200;
+/// What is said of changes that were made in a copy.
+const UNTAKEN: &str = "it worked in a copy: its changes are not in your folder yet; take_changes with its sub_trace_id puts them there, \
+                       or leave them";
+
+/// The result of a call, of what its children came to in their order. `patches`: the beginnings of patches, by their blobs.
+pub(crate) fn hand_back(children: &[SubTraceCompleted], patches: &BTreeMap<BlobHash, String>) -> ToolOutput {
+    let whole = children.iter().map(|child| object(child, usize::MAX, patches)).collect();
+    let brief = children.iter().map(|child| object(child, GIST_CHARS, &BTreeMap::new())).collect();
     let failed = children.iter().all(|child| child.outcome == ChildOutcome::Failed);
     ToolOutput {
         content: vec![Part::text(text(whole))],
@@ -43,7 +65,7 @@ fn text(mut objects: Vec<Value>) -> String {
     }
 }
 
-fn object(child: &SubTraceCompleted, most: usize) -> Value {
+fn object(child: &SubTraceCompleted, most: usize, patches: &BTreeMap<BlobHash, String>) -> Value {
     let handed = &child.handed;
     let mut object = Map::new();
     let mut put = |name: &str, value: Value| object.insert(name.into(), value);
@@ -62,7 +84,18 @@ fn object(child: &SubTraceCompleted, most: usize) -> Value {
         put("left_out", json!(format!("{} more characters are in its trace", handed.left_out)));
     }
     if !handed.files.is_empty() {
-        put("files_changed", json!(handed.files));
+        let name = if handed.patch.is_some() { "files_in_patch" } else { "files_changed" };
+        put(name, json!(handed.files.iter().take(MOST_NAMED).collect::<Vec<_>>()));
+        let more = handed.files.len().saturating_sub(MOST_NAMED);
+        if more > 0 {
+            put("more_files", json!(more));
+        }
+    }
+    if handed.patch.is_some() {
+        put("changes", json!(UNTAKEN));
+        if let Some(patch) = handed.patch.as_ref().and_then(|patch| patches.get(patch)) {
+            put("patch", json!(patch));
+        }
     }
     put("calls", json!(handed.calls));
     put("tokens", json!(handed.spent.usage.total()));
@@ -89,17 +122,17 @@ mod tests {
         let id = "t@delegate-5-001".parse().ok();
         let mut handed = HandedBack { child: id, answer: "Done.".into(), calls: 2, ..HandedBack::default() };
         handed.spent.usage = Usage { input: 30, output: 4, ..Usage::default() };
-        let output = hand_back(&[child(ChildOutcome::Result, handed.clone())]);
+        let output = hand_back(&[child(ChildOutcome::Result, handed.clone())], &BTreeMap::new());
         let text = mainpath_types::text_of(&output.content);
         assert_eq!(
             serde_json::from_str::<Value>(&text).unwrap(),
             json!({"status": "result", "sub_trace_id": "t@delegate-5-001", "answer": "Done.", "calls": 2, "tokens": 34})
         );
         handed.answer = String::new();
-        let text = hand_back(&[child(ChildOutcome::Result, handed.clone())]);
+        let text = hand_back(&[child(ChildOutcome::Result, handed.clone())], &BTreeMap::new());
         assert!(mainpath_types::text_of(&text.content).contains("it returned nothing"));
         handed.reason = Some(FinishReason::MaxTurns);
-        let text = hand_back(&[child(ChildOutcome::Partial, handed)]);
+        let text = hand_back(&[child(ChildOutcome::Partial, handed)], &BTreeMap::new());
         let text = mainpath_types::text_of(&text.content);
         assert!(text.contains("\"reason\":\"max_turns\"") && text.contains("continue_from"), "{text}");
     }
@@ -116,7 +149,10 @@ mod tests {
         // What one of them read outside may speak in its words.
         let web = HandedBack { origins: vec![Origin::Web, Origin::Mcp], ..HandedBack::default() };
         let both = [child(ChildOutcome::Result, HandedBack::default()), child(ChildOutcome::Result, web)];
-        assert_eq!(hand_back(&both).origin, Origin::Web);
-        assert_eq!(hand_back(&[child(ChildOutcome::Failed, failed)]).error.as_deref(), Some("agent_failed"));
+        assert_eq!(hand_back(&both, &BTreeMap::new()).origin, Origin::Web);
+        assert_eq!(
+            hand_back(&[child(ChildOutcome::Failed, failed)], &BTreeMap::new()).error.as_deref(),
+            Some("agent_failed")
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! A child without presets: its parent, narrowed to what it is for.
 
 use super::specs::{ChildAgent, ChildSpecs, Parent};
-use mainpath_tools::AgentCall;
+use mainpath_tools::{AgentCall, TakeChanges, Tool};
 use mainpath_types::{ChildLimits, ChildMode, EffectClass, Limits, Relations, Spec};
 
 /// Children are as their parent, without its budgets, and without what changes anything where they only look.
@@ -32,7 +32,7 @@ impl ChildSpecs for Narrowed {
         if asked.skills.as_ref().is_some_and(|skills| !skills.is_empty()) {
             return Err("this agent has no skills to give; leave skills out".into());
         }
-        let Parent { trace, spec, run, share, child_run } = parent;
+        let Parent { trace, spec, run, share, child_run, .. } = parent;
         let mut child = Spec {
             mode: spec.mode_in(run),
             mode_for: Some(child_run),
@@ -45,8 +45,10 @@ impl ChildSpecs for Narrowed {
             },
             ..spec.clone()
         };
+        parent.place(&mut child);
         child.tools.retain(|tool| match tool.effect {
             EffectClass::StartChild => share.depth > 0,
+            _ if tool.name == TakeChanges::NAME => share.depth > 0 && !asked.mode.is_read_only(),
             effect => !asked.mode.is_read_only() || effect.is_read_only() || tool.name == "goal",
         });
         let task = match asked.mode {

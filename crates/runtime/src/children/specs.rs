@@ -2,7 +2,7 @@
 
 use crate::mail::Mail;
 use mainpath_tools::AgentCall;
-use mainpath_types::{Share, Spec, TraceId};
+use mainpath_types::{Copied, Share, Spec, TraceId};
 
 /// Who starts a child, and what it is given.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +17,27 @@ pub struct Parent<'a> {
     pub share: &'a Share,
     /// The run of the child, counted from 1, that it is given for.
     pub child_run: u32,
+    /// The folder that the child works in, where that is not its parent's.
+    pub folder: Option<&'a ChildFolder>,
+}
+
+/// A copy of a parent's workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChildFolder {
+    /// The folder.
+    pub workspace: String,
+    /// Of what it is a copy.
+    pub copy: Copied,
+}
+
+impl Parent<'_> {
+    /// Puts the folder into a spec that the child works in.
+    pub fn place(&self, child: &mut Spec) {
+        if let Some(ChildFolder { workspace, copy }) = self.folder {
+            child.workspace.clone_from(workspace);
+            child.copy = Some(copy.clone());
+        }
+    }
 }
 
 /// A child that is to begin.

@@ -1,16 +1,17 @@
 //! The driver's part of child agents: what a call asks for, who is followed, what is handed back.
 
-use crate::children::follow::{self, Asked};
-use crate::children::{ChildAgent, Parent, hand_back};
+use crate::children::follow::{self, Asked, Making};
+use crate::children::{copies, hand_back};
 use crate::driver::Driver;
 use crate::driver::error::DriveError;
-use mainpath_core::{Child, ChildEnded, ChildStarting, EffectKey, InputKind, estimate_parts, in_brief};
+use mainpath_core::{Call, Child, ChildEnded, ChildStarting, EffectKey, InputKind, estimate_parts, in_brief};
 use mainpath_tools::{AgentCall, EvaluateTool, Tool};
 use mainpath_types::{
-    CallId, ChildMode, ChildOutcome, ChildPlace, EventId, EventKind, GoalId, HandedBack, SubTraceCompleted, ToolOutput,
-    TraceId,
+    CallId, ChildMode, ChildOutcome, ChildPlace, EffectClass, EventId, EventKind, GoalId, HandedBack,
+    SubTraceCompleted, ToolOutput, TraceId,
 };
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// So many characters of its task are shown of a child.
 const TASK_CHARS: usize = 160;
@@ -31,6 +32,16 @@ impl Driver {
             Err(problem) => Err(problem),
         };
         let input = match starting {
+            Ok(starting) if starting.place == ChildPlace::Alone && self.has_other_writers(call).await? => {
+                let context = self.context().await?;
+                self.in_flight.start(key, |_| async move {
+                    // Writers do not share a folder.
+                    let no_copy = copies::problem(&context).await;
+                    let place = if no_copy.is_some() { ChildPlace::Alone } else { ChildPlace::Own };
+                    InputKind::ChildStarting(ChildStarting { mode, of, place, no_copy, ..starting })
+                });
+                return Ok(());
+            }
             Ok(starting) => InputKind::ChildStarting(ChildStarting { mode, of, ..starting }),
             Err(problem) => {
                 let handed = HandedBack { problem: Some(problem), ..HandedBack::default() };
@@ -58,7 +69,26 @@ impl Driver {
         };
         let place = if asked.mode.is_read_only() { ChildPlace::Reading } else { ChildPlace::Alone };
         let (mode, of, continues) = (asked.mode, asked.count(), asked.continue_from.clone());
-        Ok(Ok(ChildStarting { call, nth, of, mode, place, continues, after, task: in_brief(&task, TASK_CHARS) }))
+        let task = in_brief(&task, TASK_CHARS);
+        Ok(Ok(ChildStarting { call, nth, of, mode, place, continues, after, task, no_copy: None }))
+    }
+
+    /// Whether others than a call's child write in the workspace, or are about to.
+    async fn has_other_writers(&mut self, call: CallId) -> Result<bool, DriveError> {
+        let state = self.machine.state();
+        if state.children.open().any(|child| child.call != call && child.place == ChildPlace::Alone) {
+            return Ok(true);
+        }
+        let is_other = |other: &&Call| other.id != call && !other.state.is_done() && other.tool.is_some();
+        let others = state.calls.iter().filter(is_other).filter(|other| other.effect == EffectClass::StartChild);
+        let others: Vec<(CallId, EventId)> = others.map(|other| (other.id, other.arguments)).collect();
+        for (other, arguments) in others {
+            let asked = self.agent_call(other, arguments).await?;
+            if asked.is_ok_and(|asked| !asked.mode.is_read_only()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The last event of a child that is to go on. Errors: it is none of this trace.
@@ -80,22 +110,25 @@ impl Driver {
     ) -> Result<(), DriveError> {
         let Some(child) = self.machine.state().children.get(call, nth).cloned() else { return Ok(()) };
         let asked = self.agent_call(call, arguments).await?;
-        let message = asked.as_ref().map_err(Clone::clone).and_then(|asked| self.message_of(asked, nth));
-        let agent = match (&asked, &message) {
-            (Ok(asked), Ok(_)) => self.child_spec(&child, asked).await?,
-            (Err(problem), _) | (_, Err(problem)) => Err(problem.clone()),
+        let making = match asked {
+            Ok(asked) => self.making(&child, asked).await?,
+            Err(problem) => Err(problem),
         };
-        let asked = Asked { child, agent, message: message.unwrap_or_default() };
         let context = self.context().await?;
-        self.in_flight.wait(key, follow::follow(context, asked));
+        self.in_flight.wait(key, follow::follow(context, Asked { child, making }));
         Ok(())
     }
 
-    async fn child_spec(&mut self, child: &Child, asked: &AgentCall) -> Result<Result<ChildAgent, String>, DriveError> {
+    /// What a child is made of. Errors: it cannot be made, for the parent's model.
+    async fn making(&mut self, child: &Child, call: AgentCall) -> Result<Result<Making, String>, DriveError> {
+        let message = match self.message_of(&call, child.nth) {
+            Ok(message) => message,
+            Err(problem) => return Ok(Err(problem)),
+        };
         let Some(head) = self.machine.state().spec.as_ref().map(|spec| (spec.event, spec.using)) else {
             return Ok(Err("the trace has no spec".into()));
         };
-        let spec = match self.event(head.0).await? {
+        let parent = match self.event(head.0).await? {
             Some(EventKind::SpecChanged(data)) => data.spec.on_model(head.1),
             _ => return Ok(Err("the trace's spec was erased".into())),
         };
@@ -108,16 +141,36 @@ impl Driver {
             }
             None => 1,
         };
-        let (trace, run) = (&self.machine.state().trace, self.machine.state().counts.runs);
-        let parent = Parent { trace, spec: &spec, run, share: &child.share, child_run };
-        Ok(self.shared.config.children.child(parent, asked))
+        let run = self.machine.state().counts.runs;
+        Ok(Ok(Making { parent, run, child_run, call, message }))
+    }
+
+    /// The children of a call that worked in copies.
+    fn copied(&self, call: CallId) -> Vec<Child> {
+        let children = self.machine.state().children.of(call);
+        children.filter(|child| child.place == ChildPlace::Own).cloned().collect()
+    }
+
+    /// Removes the copies of a call's children before it is ended: what was changed in them is durable by then.
+    async fn clear_copies(&mut self, call: CallId) -> Result<impl Future<Output = ()> + Send + use<>, DriveError> {
+        let copied = self.copied(call);
+        let context = if copied.is_empty() { None } else { Some(self.context().await?) };
+        Ok(async move {
+            if let Some(context) = context {
+                copies::clear(&context, copied).await;
+            }
+        })
     }
 
     /// Puts together what the children of a call came to.
     pub(super) async fn hand_back(&mut self, key: EffectKey, call: CallId) -> Result<(), DriveError> {
         let output = self.handed_back(call).await?;
         let tokens = estimate_parts(&output.content);
-        self.in_flight.start(key, |_| async move { InputKind::HandedBack { call, output, tokens } });
+        let cleared = self.clear_copies(call).await?;
+        self.in_flight.start(key, |_| async move {
+            cleared.await;
+            InputKind::HandedBack { call, output, tokens }
+        });
         Ok(())
     }
 
@@ -133,7 +186,14 @@ impl Driver {
             })
             .collect();
         ended.sort_by_key(|child| child.nth);
-        let mut output = hand_back::hand_back(&ended);
+        let mut patches = BTreeMap::new();
+        for patch in ended.iter().filter_map(|child| child.handed.patch.as_ref()) {
+            // One that is gone is not shown.
+            if let Ok(bytes) = self.store().get_blob(patch).await {
+                patches.insert(patch.clone(), hand_back::beginning(&bytes));
+            }
+        }
+        let mut output = hand_back::hand_back(&ended, &patches);
         self.shared.config.vault.redact_output(&mut output);
         Ok(output)
     }
@@ -149,7 +209,11 @@ impl Driver {
         let has_any = self.machine.state().children.of(call).next().is_some();
         let output = if has_any { Some(self.handed_back(call).await?) } else { None };
         let tokens = output.as_ref().map_or(0, |output| estimate_parts(&output.content));
-        self.in_flight.start(key, |_| async move { InputKind::ToolDead { call, attempt, output, tokens } });
+        let cleared = self.clear_copies(call).await?;
+        self.in_flight.start(key, |_| async move {
+            cleared.await;
+            InputKind::ToolDead { call, attempt, output, tokens }
+        });
         Ok(())
     }
 

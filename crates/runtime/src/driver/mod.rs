@@ -182,6 +182,7 @@ impl Driver {
             origins: self.provenance.origins.clone(),
             approved: state.approvals.rules.clone(),
             skills: state.skills_for_tools(),
+            patches: state.children.patches.clone(),
         }
     }
 

@@ -73,7 +73,8 @@ impl Driver {
     async fn probe(&mut self, key: EffectKey, grant: Grant, arguments: EventId) -> Result<(), DriveError> {
         let context = self.context().await?;
         let arguments = self.arguments(grant.call(), arguments).await?;
-        self.in_flight.start(key, |_| probe_tool(context, grant, arguments));
+        let patches = self.machine.state().children.patches.clone();
+        self.in_flight.start(key, |_| probe_tool(context, grant, arguments, patches));
         Ok(())
     }
 

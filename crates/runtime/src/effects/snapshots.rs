@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Whether a call may change files that it does not name. Those that only write what they name say so themselves.
 pub(crate) fn may_change_any_file(name: &str, effect: EffectClass) -> bool {
-    let says_so = matches!(name, "write_text_file" | "edit_text_file");
+    let says_so = matches!(name, "write_text_file" | "edit_text_file" | "take_changes");
     !says_so && (starts_processes(effect) || effect == EffectClass::LocalWrite)
 }
 

@@ -3,7 +3,7 @@
 use crate::effects::context::EffectContext;
 use crate::effects::hooks::HookPoint;
 use crate::effects::snapshots::{look_after, look_before, may_change_any_file};
-use crate::effects::tool_context::{check_redirect, tool_context};
+use crate::effects::tool_context::{check_redirect, patch_desk, tool_context};
 use crate::gate::judge::JudgeInput;
 use crate::prompt::texts::offload;
 use crate::stream::hub::Live;
@@ -11,7 +11,7 @@ use crate::stream::pieces::Pieces;
 use mainpath_core::{EffectKey, InputKind, Probed, estimate_parts, in_brief};
 use mainpath_policy::Grant;
 use mainpath_tools::ProbeAnswer;
-use mainpath_types::{EffectClass, Origin, Part, ToolOutput, text_of};
+use mainpath_types::{ChildPatch, EffectClass, Origin, Part, ToolOutput, text_of};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -36,6 +36,7 @@ pub(crate) async fn run_tool(effect: EffectContext, run: ToolRun, cancel: Cancel
     let networked = grant.effect() == EffectClass::ProcessControl && grant.confinement().network;
     let mut context = tool_context(&effect, grant, cancel.clone(), Arc::clone(&pieces), judged_by.skills.clone());
     context.within = within;
+    context.patches = patch_desk(&effect, judged_by.patches.clone());
     context.foreign = judged_by.origins.as_ref().map(|origins| origins.foreign().collect()).unwrap_or_default();
     context.check_redirect = check_redirect(&effect, &name, &arguments, judged_by);
     let before = match effect.prepared.snapshots && may_change_any_file(&name, context.grant.effect()) {
@@ -114,11 +115,17 @@ async fn after_tool(effect: &EffectContext, name: &str, arguments: &str, output:
 }
 
 /// Finds out whether a call of an earlier process was done.
-pub(crate) async fn probe_tool(effect: EffectContext, grant: Grant, arguments: String) -> InputKind {
+pub(crate) async fn probe_tool(
+    effect: EffectContext,
+    grant: Grant,
+    arguments: String,
+    patches: Vec<ChildPatch>,
+) -> InputKind {
     let (call, attempt, name) = (grant.call(), grant.attempt(), grant.tool().to_string());
     let config = &effect.shared.config;
     let pieces = Pieces::new(&config.vault, &effect.handle, EffectKey::Tool(call, attempt));
-    let context = tool_context(&effect, grant, CancellationToken::new(), Arc::new(Mutex::new(pieces)), Vec::new());
+    let mut context = tool_context(&effect, grant, CancellationToken::new(), Arc::new(Mutex::new(pieces)), Vec::new());
+    context.patches = patch_desk(&effect, patches);
     let answer = match config.tools.probe(&name, &arguments, &context).await {
         ProbeAnswer::Done(mut output) => {
             config.vault.redact_output(&mut output);

@@ -11,8 +11,10 @@ use mainpath_core::InputKind;
 use mainpath_policy::Grant;
 use mainpath_sandbox::{Cage, secret_variables};
 use mainpath_store::{Scope, ScopedStore, Store};
-use mainpath_tools::{BlobSink, Changing, Fut, RedirectCheck, SkillDesk, ToolContext};
-use mainpath_types::{BlobHash, CallId, Delta, FileChange, LoadedSkill, ResourceLoaded, SkillSelected, SkillTerms};
+use mainpath_tools::{BlobSink, Changing, Fut, PatchDesk, RedirectCheck, SkillDesk, ToolContext};
+use mainpath_types::{
+    BlobHash, CallId, ChildPatch, Delta, FileChange, LoadedSkill, ResourceLoaded, SkillSelected, SkillTerms,
+};
 use std::ffi::OsString;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -138,6 +140,28 @@ impl SkillDesk for Desk {
 
     fn note_resource(&self, resource: ResourceLoaded) -> Fut<'_, Result<(), String>> {
         record(&self.handle, InputKind::LoadResource(ResourceLoaded { call: self.call, ..resource }))
+    }
+}
+
+/// What agents have changed in copies, for a call.
+pub(crate) fn patch_desk(effect: &EffectContext, known: Vec<ChildPatch>) -> Arc<dyn PatchDesk> {
+    Arc::new(Patches { store: Arc::clone(&effect.shared.config.store), scope: effect.scope.clone(), known })
+}
+
+struct Patches {
+    store: Arc<dyn Store>,
+    scope: Scope,
+    known: Vec<ChildPatch>,
+}
+
+impl PatchDesk for Patches {
+    fn known(&self) -> &[ChildPatch] {
+        &self.known
+    }
+
+    fn read(&self, patch: &BlobHash) -> Fut<'_, io::Result<Vec<u8>>> {
+        let patch = patch.clone();
+        Box::pin(async move { self.store.get_blob(&self.scope, &patch).await.map_err(io::Error::other) })
     }
 }
 

@@ -10,7 +10,7 @@ use crate::prepared::Prepared;
 use mainpath_policy::{CallFacts, Rules, UrlFact, judge, narrowest};
 use mainpath_sandbox::Launcher;
 use mainpath_tools::{Planned, Scene, Tools, Workspace};
-use mainpath_types::{CONTENT, Decision, LoadedSkill, Origin, PlannedCall, TextForm, Verdict};
+use mainpath_types::{CONTENT, ChildPatch, Decision, LoadedSkill, Origin, PlannedCall, TextForm, Verdict};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -23,6 +23,8 @@ pub(crate) struct JudgeInput {
     pub approved: Vec<Arc<str>>,
     /// The skills that are loaded.
     pub skills: Vec<LoadedSkill>,
+    /// What agents have changed in copies.
+    pub patches: Vec<ChildPatch>,
 }
 
 /// What judging needs to know.
@@ -44,6 +46,8 @@ pub(crate) struct Gate<'a> {
     pub origins: Option<Arc<Origins>>,
     /// The skills that are loaded.
     pub skills: Vec<LoadedSkill>,
+    /// What agents have changed in copies.
+    pub patches: Vec<ChildPatch>,
 }
 
 impl<'a> Gate<'a> {
@@ -51,7 +55,7 @@ impl<'a> Gate<'a> {
     pub fn of(
         config: &'a Config,
         prepared: &'a Prepared,
-        JudgeInput { origins, approved, skills }: &JudgeInput,
+        JudgeInput { origins, approved, skills, patches }: &JudgeInput,
     ) -> Gate<'a> {
         let Prepared { workspace, rules, schema, calls, .. } = prepared;
         let text = prepared.model.as_ref().ok().and_then(|model| model.text);
@@ -74,6 +78,7 @@ impl<'a> Gate<'a> {
             calls,
             origins: origins.clone(),
             skills: skills.clone(),
+            patches: patches.clone(),
         }
     }
 
@@ -103,7 +108,7 @@ impl<'a> Gate<'a> {
     }
 
     fn scene(&self) -> Scene<'_> {
-        Scene { workspace: self.workspace, skills: &self.skills }
+        Scene { workspace: self.workspace, skills: &self.skills, patches: &self.patches }
     }
 
     /// What a model is told that calls what is no tool: those that it may call.

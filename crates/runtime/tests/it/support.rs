@@ -300,6 +300,7 @@ impl Place {
             hooks: Hooks::default(),
             children: Arc::new(mainpath_runtime::Narrowed),
             messenger: None,
+            worktrees: None,
             clock: self.clock,
         }
     }

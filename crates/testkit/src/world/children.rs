@@ -27,14 +27,16 @@ fn start(state: &State, call: CallId, nth: u16, rng: &mut Rng) -> InputKind {
         return InputKind::ChildEnded(ChildEnded { call, nth, of, outcome: ChildOutcome::Failed, handed });
     }
     let (mode, place) = match of {
-        1 if rng.bool() => (ChildMode::Delegate, ChildPlace::Alone),
+        1 if rng.bool() => (ChildMode::Delegate, if rng.bool() { ChildPlace::Alone } else { ChildPlace::Own }),
         1 => (ChildMode::Evaluate, ChildPlace::Reading),
         _ => (ChildMode::Explore, ChildPlace::Reading),
     };
     let before: Vec<_> = state.children.list.iter().filter_map(|child| child.trace.clone()).collect();
     let continues = rng.choice(&before).filter(|_| of == 1 && rng.u32(0..4) == 0).cloned();
     let after = u64::from(continues.is_some()) * 9;
-    InputKind::ChildStarting(ChildStarting { call, nth, of, mode, place, continues, after, task: "look".into() })
+    let no_copy = (place == ChildPlace::Alone && rng.bool()).then(|| "no git".into());
+    let task = "look".into();
+    InputKind::ChildStarting(ChildStarting { call, nth, of, mode, place, continues, after, task, no_copy })
 }
 
 /// Whether a call has children at work.
@@ -50,7 +52,11 @@ pub fn stopped(state: &State, call: CallId) -> InputKind {
 
 fn ended(state: &State, call: CallId, nth: u16, outcome: ChildOutcome, handed: HandedBack) -> InputKind {
     let row = state.children.get(call, nth).expect("it has started");
-    let handed = HandedBack { child: row.trace.clone(), answer: "found".into(), ..handed };
+    let mut handed = HandedBack { child: row.trace.clone(), answer: "found".into(), ..handed };
+    if row.place == ChildPlace::Own && handed.usage.input % 3 > 0 {
+        handed.files = vec!["src/made.rs".into()];
+        handed.patch = format!("{:064x}", handed.usage.input % 7).try_into().ok();
+    }
     InputKind::ChildEnded(ChildEnded { call, nth, of: row.of, outcome, handed })
 }
 

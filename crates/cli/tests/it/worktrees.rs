@@ -1,0 +1,347 @@
+//! Agents that write side by side: each in a copy of the folder, which stays as it was until somebody takes their changes.
+
+use crate::support::*;
+use mainpath_testkit::model_server::{Answer, ModelServer};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The words of a request's first message of a person.
+fn task(body: &Value) -> String {
+    let messages = body["messages"].as_array().unwrap();
+    let first = messages.iter().find(|message| message["role"] == "user").unwrap();
+    match &first["content"] {
+        Value::String(text) => text.clone(),
+        parts => parts[0]["text"].as_str().unwrap().into(),
+    }
+}
+
+/// What the tools have answered last.
+fn answered(body: &Value) -> Vec<String> {
+    let messages = body["messages"].as_array().unwrap();
+    let said = messages.iter().rev().take_while(|message| message["role"] == "tool");
+    said.map(|message| message["content"].as_str().unwrap_or_default().to_string()).collect()
+}
+
+/// The id of the agent that handed a file back.
+fn writer_of(file: &str, body: &Value) -> String {
+    let handed = answered(body).into_iter().filter_map(|text| serde_json::from_str::<Value>(&text).ok());
+    let wrote = |one: &Value| one["files_in_patch"].as_array().is_some_and(|files| files.contains(&json!(file)));
+    let mut found = handed.filter(wrote).map(|one| one["sub_trace_id"].as_str().unwrap().to_string());
+    found.next().unwrap_or_default()
+}
+
+/// A model that has two agents write in the same moment, takes what the first one made, and leaves the other.
+fn two_writers() -> ModelServer {
+    slow_writers(0)
+}
+
+/// The same; the agents take so many milliseconds to begin.
+fn slow_writers(delay_ms: u64) -> ModelServer {
+    server(move |request| {
+        let (task, turn) = (task(request.body()), request.count("assistant"));
+        let is = |words: &str| task.contains(words);
+        let answer = match turn {
+            0 if is("Write a.") => Answer::call("write_text_file", json!({"path": "a.txt", "content": "from a\n"})),
+            0 if is("Change b.") => Answer::call(
+                "edit_text_file",
+                json!({"path": "b.txt", "edits": [{"old_text": "two", "new_text": "2"}]}),
+            ),
+            1 if is("Write a.") => {
+                bash("sleep 0.05; git status --short; cat untracked.txt; echo more >> untracked.txt; ls")
+            }
+            _ if is("Write a.") || is("Change b.") => {
+                Answer::text(&format!("{} is done.", answered(request.body()).concat()))
+            }
+            0 => Answer::call("agent", json!({"task": "Write a."})).and_call("agent", json!({"task": "Change b."})),
+            1 => Answer::call("take_changes", json!({"sub_trace_id": writer_of("a.txt", request.body())})),
+            _ => Answer::text("One is taken."),
+        };
+        let delay_ms = if turn == 0 && !task.contains("both") { delay_ms } else { 0 };
+        Answer { delay_ms, ..answer }.into()
+    })
+}
+
+fn git(folder: &Path, args: &[&str]) -> String {
+    let mut command = Command::new("git");
+    let own = ["-c", "user.name=A", "-c", "user.email=a@b.c", "-c", "init.defaultBranch=main"];
+    command.env("GIT_CONFIG_GLOBAL", "/dev/null").current_dir(folder).args(own).args(args);
+    let done = command.output().unwrap();
+    assert!(done.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8(done.stdout).unwrap()
+}
+
+fn write(folder: &Path, name: &str, text: &str) {
+    let file = folder.join(name);
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(file, text).unwrap();
+}
+
+/// A repository with something of every kind: committed, staged, changed, new, ignored, stashed.
+fn repository(top: &Path) {
+    git(top, &["init", "-q"]);
+    write(top, "b.txt", "one\ntwo\nthree\n");
+    write(top, "staged.txt", "old\n");
+    write(top, "gone.txt", "to go\n");
+    write(top, ".gitignore", "ignored/\n");
+    git(top, &["add", "."]);
+    git(top, &["commit", "-qm", "first"]);
+    write(top, "b.txt", "stashed\n");
+    git(top, &["stash", "-q"]);
+    write(top, "staged.txt", "new\n");
+    git(top, &["add", "staged.txt"]);
+    write(top, "b.txt", "zero\none\ntwo\nthree\n");
+    write(top, "untracked.txt", "mine\n");
+    write(top, "ignored/secret.txt", "not to be copied\n");
+    std::fs::remove_file(top.join("gone.txt")).unwrap();
+}
+
+/// All that must stay as it is: the files of the folder, and of the repository all but its objects.
+fn held(top: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![top.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.ends_with(".git/objects") {
+                continue;
+            }
+            match path.symlink_metadata().unwrap().is_dir() {
+                true => folders.push(path.clone()),
+                false => {
+                    drop(found.insert(path.strip_prefix(top).unwrap().into(), std::fs::read(&path).unwrap_or_default()))
+                }
+            }
+            found.entry(path.strip_prefix(top).unwrap().into()).or_default();
+        }
+    }
+    found
+}
+
+fn differing(before: &BTreeMap<PathBuf, Vec<u8>>, after: &BTreeMap<PathBuf, Vec<u8>>) -> Vec<String> {
+    let names: std::collections::BTreeSet<&PathBuf> = before.keys().chain(after.keys()).collect();
+    let differs = names.into_iter().filter(|name| before.get(*name) != after.get(*name));
+    differs.map(|name| name.display().to_string()).collect()
+}
+
+fn place() -> Place {
+    let place = Place::new();
+    place.config("context_window = 64000\n");
+    place
+}
+
+/// No worktree is left: neither in the repository nor in the cache.
+fn nothing_is_left(place: &Place, top: &Path) {
+    assert_eq!(git(top, &["worktree", "list"]).lines().count(), 1);
+    assert!(!top.join(".git/worktrees").exists());
+    let mut folders = vec![place.root().join(".cache/mainpath/worktrees"), place.home.join("worktrees")];
+    let mut left = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let is_of_trees = entry.path().parent().unwrap().ends_with("worktrees") && entry.path().is_dir();
+            if is_of_trees { folders.push(entry.path()) } else { left.push(entry.path()) }
+        }
+    }
+    assert_eq!(left, Vec::<PathBuf>::new());
+}
+
+/// What the calls that started agents came to.
+fn handed(place: &Place, root: &str) -> Vec<Value> {
+    let events = place.events(root);
+    let of = events.iter().filter(|event| event["type"] == "sub_trace_completed");
+    let mut found: Vec<Value> = of.map(|event| event["data"].clone()).collect();
+    found.sort_by_key(|one| one["call"].as_str().unwrap().to_string());
+    found
+}
+
+fn root(place: &Place) -> String {
+    place.traces().into_iter().find(|trace| !trace.contains('@')).unwrap()
+}
+
+#[test]
+fn two_agents_write_at_once_and_the_folder_stays_as_it_was() {
+    let (place, server) = (place(), two_writers());
+    repository(&place.work);
+    let before = held(&place.work);
+    let done = place.run_on(&server, &["--yes", "Have both written."]);
+    assert_eq!(done.code, 0, "{done:#?}");
+    let events = place.events(&root(&place));
+    let started = events.iter().filter(|event| event["type"] == "sub_trace_started");
+    let places: Vec<&str> = started.map(|event| event["data"]["place"].as_str().unwrap()).collect();
+    assert_eq!(places, ["own", "own"]);
+    let handed = handed(&place, &root(&place));
+    let files: Vec<&Value> = handed.iter().map(|one| &one["files"]).collect();
+    assert_eq!(files, [&json!(["a.txt", "untracked.txt"]), &json!(["b.txt"])], "{handed:#?}");
+    // What the first one saw: the state of the folder, as not committed.
+    let seen = handed[0]["answer"].as_str().unwrap();
+    for line in [" M b.txt", " M staged.txt", " D gone.txt", "?? untracked.txt", "?? a.txt", "mine"] {
+        assert!(seen.contains(line), "{line}: {seen}");
+    }
+    assert!(!seen.contains("ignored"), "{seen}");
+    nothing_is_left(&place, &place.work);
+    // The model took what the first one made.
+    assert_eq!(done.out, "One is taken.\n");
+    assert_eq!(differing(&before, &held(&place.work)), ["a.txt", "untracked.txt"]);
+    assert_eq!((place.text("a.txt").as_str(), place.text("untracked.txt").as_str()), ("from a\n", "mine\nmore\n"));
+    // A person takes what the other one made.
+    let root = root(&place);
+    let shown = place.ok(&["take", "--show", &root, handed[1]["child"].as_str().unwrap()]);
+    assert!(shown.contains("-two\n+2\n"), "{shown}");
+    assert_eq!(place.text("b.txt"), "zero\none\ntwo\nthree\n");
+    let several = place.run(&["take", &root]);
+    assert!(several.err.contains("several agents have changes to take; name one of"), "{several:#?}");
+    let took = place.ok(&["take", handed[1]["child"].as_str().unwrap()]);
+    assert!(took.ends_with(&format!("(1 file) into {}\n", place.work.display())), "{took}");
+    assert_eq!(place.text("b.txt"), "zero\none\n2\nthree\n");
+    let again = place.ok(&["take", handed[1]["child"].as_str().unwrap()]);
+    assert!(again.ends_with(&format!("are in {} already\n", place.work.display())), "{again}");
+    assert_eq!(differing(&before, &held(&place.work)), ["a.txt", "b.txt", "untracked.txt"]);
+    // Where it does not fit any more, nothing is changed.
+    write(&place.work, "b.txt", "another\n");
+    let refused = place.run(&["take", handed[1]["child"].as_str().unwrap()]);
+    assert_eq!(refused.code, 1);
+    assert!(refused.err.contains("do not fit these files as they are now: b.txt; nothing was changed"), "{refused:#?}");
+    assert_eq!(place.text("b.txt"), "another\n");
+    for trace in place.traces() {
+        place.ok(&["verify", &trace]);
+        place.ok(&["replay", &trace]);
+    }
+}
+
+#[test]
+fn killed_at_any_moment_agents_in_copies_come_to_the_same_end_and_leave_nothing() {
+    for wait in [30, 60, 90, 120, 150, 180, 220, 260, 300, 350, 400, 500] {
+        let (place, server) = (place(), two_writers());
+        repository(&place.work);
+        let before = held(&place.work);
+        let process = place.start_run(&server, &["--yes", "--json", "Have both written."]);
+        std::thread::sleep(std::time::Duration::from_millis(wait));
+        let (_, killed) = process.kill();
+        if place.traces().is_empty() {
+            continue;
+        }
+        if killed {
+            let done = place.run(&["resume", "--model", &server.model()]);
+            assert!(done.out == "One is taken.\n" || done.err.contains("ended with its final answer"), "{done:#?}");
+        }
+        let handed = handed(&place, &root(&place));
+        let patches: Vec<bool> = handed.iter().map(|one| one["patch"].is_string()).collect();
+        assert_eq!(patches, [true, true], "after {wait} ms: {handed:#?}");
+        assert_eq!(differing(&before, &held(&place.work)), ["a.txt", "untracked.txt"], "after {wait} ms");
+        nothing_is_left(&place, &place.work);
+    }
+}
+
+/// Has two agents write in a folder that cannot be copied; gives what the second one was told.
+fn refused(place: &Place) -> String {
+    let server = slow_writers(1_000);
+    place.run_on(&server, &["--yes", "Have both written."]);
+    let handed = handed(place, &root(place));
+    let problems: Vec<&str> = handed.iter().filter_map(|one| one["problem"].as_str()).collect();
+    assert_eq!(problems.len(), 1, "{handed:#?}");
+    assert!(problems[0].ends_with("; wait for it, then start this one"), "{problems:?}");
+    let copy = problems[0].split_once("and no copy of it can be made (").unwrap().1;
+    copy.split_once("); wait for it").unwrap().0.to_string()
+}
+
+#[test]
+fn where_no_copy_can_be_made_the_second_writer_is_told_why() {
+    type Make = fn(&Path);
+    let cases: [(&str, Make); 7] = [
+        ("the folder is in no git repository", |_| {}),
+        ("its repository has no commit yet", |top| drop(git(top, &["init", "-q"]))),
+        ("its repository has unresolved conflicts", |top| {
+            repository(top);
+            git(top, &["stash", "drop", "-q"]);
+            git(top, &["add", "."]);
+            git(top, &["commit", "-qm", "ours"]);
+            git(top, &["checkout", "-q", "-b", "other", "HEAD~1"]);
+            write(top, "b.txt", "theirs\n");
+            git(top, &["commit", "-qam", "theirs"]);
+            let _ = Command::new("git").current_dir(top).args(["merge", "-q", "-"]).output();
+        }),
+        ("its repository has submodules or repositories inside", |top| {
+            repository(top);
+            write(top, "inner/file", "x");
+            git(&top.join("inner"), &["init", "-q"]);
+            git(&top.join("inner"), &["add", "."]);
+            git(&top.join("inner"), &["commit", "-qm", "inner"]);
+        }),
+        ("its repository's settings have filter.evil.clean, which can make git run programs", |top| {
+            repository(top);
+            write(top, ".gitattributes", "* filter=evil\n");
+            git(top, &["config", "filter.evil.clean", &format!("touch {}", top.join("../marker").display())]);
+        }),
+        ("its repository's settings have include.path, which can make git run programs", |top| {
+            repository(top);
+            git(top, &["config", "include.path", "../more"]);
+        }),
+        ("its .git names a repository elsewhere", |top| {
+            let other = top.join("../other");
+            std::fs::create_dir(&other).unwrap();
+            repository(&other);
+            write(top, ".git", &format!("gitdir: {}\n", other.join(".git").display()));
+        }),
+    ];
+    for (why, make) in cases {
+        let place = place();
+        make(&place.work);
+        let told = refused(&place);
+        assert_eq!(told, why);
+        assert!(!place.root().join("marker").exists(), "{why}");
+    }
+}
+
+#[test]
+fn nothing_of_a_repository_is_run() {
+    let (place, server) = (place(), two_writers());
+    repository(&place.work);
+    let marker = place.root().join("marker");
+    let evil = format!("#!/bin/sh\ntouch {}\n", marker.display());
+    let program = place.root().join("evil");
+    for file in std::iter::once(program.clone()).chain(
+        ["post-checkout", "post-index-change", "reference-transaction", "pre-commit"]
+            .map(|hook| place.work.join(".git/hooks").join(hook)),
+    ) {
+        write(file.parent().unwrap(), file.file_name().unwrap().to_str().unwrap(), &evil);
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let program = program.display().to_string();
+    for key in
+        ["core.fsmonitor", "diff.external", "diff.evil.textconv", "core.pager", "core.editor", "credential.helper"]
+    {
+        git(&place.work, &["config", key, &program]);
+    }
+    write(&place.work, ".gitattributes", "* diff=evil\n");
+    assert!(!marker.exists() || std::fs::remove_file(&marker).is_ok());
+    // Without commands of the agents: what these run is run in their cage.
+    let done =
+        place.run_on(&server, &["--yes", "--tools", "agent,take_changes,write_text_file,edit_text_file", "Write."]);
+    assert_eq!(done.out, "One is taken.\n", "{done:#?}");
+    assert_eq!(handed(&place, &root(&place)).iter().filter(|one| one["patch"].is_string()).count(), 2);
+    assert!(!marker.exists());
+}
+
+#[test]
+fn an_agent_in_a_folder_of_a_repository_works_in_that_folder_of_its_copy() {
+    let (place, server) = (place(), two_writers());
+    let top = place.root().join("repo");
+    std::fs::create_dir(&top).unwrap();
+    repository(&top);
+    std::fs::create_dir(top.join("sub")).unwrap();
+    for name in ["b.txt", "untracked.txt"] {
+        std::fs::copy(top.join(name), top.join("sub").join(name)).unwrap();
+    }
+    let before = held(&top);
+    let mut command = place.command(&["run", "--model", &server.model(), "--yes", "Have both written."]);
+    command.current_dir(top.join("sub"));
+    let done = finish(command, None);
+    assert_eq!(done.out, "One is taken.\n", "{done:#?}");
+    let handed = handed(&place, &root(&place));
+    assert_eq!(handed[0]["files"], json!(["a.txt", "untracked.txt"]), "{handed:#?}");
+    let taken: Vec<String> = differing(&before, &held(&top)).into_iter().filter(|name| name != "sub").collect();
+    assert_eq!(taken, ["sub/a.txt", "sub/untracked.txt"]);
+    nothing_is_left(&place, &top);
+}

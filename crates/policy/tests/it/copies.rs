@@ -1,0 +1,55 @@
+//! A workspace that is a copy of another folder: what is said of that folder holds in the copy.
+
+use mainpath_policy::{Folders, Policy, judge, sample};
+use mainpath_types::{Access, ApprovalMode, Decision};
+
+fn folders() -> Folders {
+    Folders { workspace: "/cache/one".into(), home: "/home/u".into(), copy_of: "/home/u/proj".into() }
+}
+
+fn decided(rule: (Decision, &str), call: &str) -> Decision {
+    let mut policy = Policy::builtin(folders()).unwrap();
+    policy.add_rule(rule.0, rule.1).unwrap();
+    let facts = sample(call, &folders()).unwrap();
+    judge(&crate::support::rules(policy, Access::Ask, ApprovalMode::Yes, &facts), &facts).decision
+}
+
+#[test]
+fn a_rule_about_the_folder_is_one_about_its_copy_however_it_is_written() {
+    for denied in [
+        "read(secrets/**)",
+        "read(/home/u/proj/secrets/**)",
+        "read(~/proj/secrets/**)",
+        "read(/home/*/proj/secrets/**)",
+    ] {
+        for call in [
+            "read(secrets/key)",
+            "read(/cache/one/secrets/key)",
+            "bash(cat secrets/key)",
+            "bash(cat /cache/one/secrets/key)",
+            "bash(cat /home/u/proj/secrets/key)",
+        ] {
+            assert_eq!(decided((Decision::Deny, denied), call), Decision::Deny, "{denied}: {call}");
+        }
+        assert_eq!(decided((Decision::Deny, denied), "read(src/key)"), Decision::Allow, "{denied}");
+    }
+    for denied in ["write(src/**)", "write(/home/u/proj/src/**)", "write(~/proj/src/**)"] {
+        assert_eq!(decided((Decision::Deny, denied), "write(src/a.rs)"), Decision::Deny, "{denied}");
+        assert_eq!(decided((Decision::Deny, denied), "write(doc/a.md)"), Decision::Allow, "{denied}");
+    }
+}
+
+#[test]
+fn what_is_allowed_in_the_folder_is_allowed_in_its_copy_and_not_the_other_way_round() {
+    let decided = |rule: &str, call: &str| {
+        let mut policy = Policy::builtin(folders()).unwrap();
+        policy.add_rule(Decision::Allow, rule).unwrap();
+        let facts = sample(call, &folders()).unwrap();
+        judge(&crate::support::rules(policy, Access::Ask, ApprovalMode::Ask, &facts), &facts).decision
+    };
+    for allowed in ["write(src/**)", "write(/home/u/proj/src/**)", "write(~/proj/src/**)"] {
+        assert_eq!(decided(allowed, "write(src/a.rs)"), Decision::Allow, "{allowed}");
+        assert_eq!(decided(allowed, "write(doc/a.md)"), Decision::Ask, "{allowed}");
+        assert_eq!(decided(allowed, "write(/home/u/proj/src/a.rs)"), Decision::Deny, "{allowed}");
+    }
+}

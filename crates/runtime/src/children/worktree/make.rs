@@ -1,0 +1,94 @@
+//! Making a worktree.
+
+use super::place::{Place, Record};
+use super::{Problem, Repository, aside, remove};
+use mainpath_tools::Git;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+/// Keeps what a child began with from being cleaned up: a reference that only its worktree has.
+const BASE: &str = "refs/worktree/base";
+/// So many bytes of an answer of one line are read.
+const LINE: u64 = 1 << 12;
+
+/// Makes the worktree of a child, or finds it as it was made. What an earlier process has left half made is made anew. Errors: none can be
+/// made, and why.
+pub(crate) async fn make(git: &Git, place: &Place, workspace: &Path) -> Result<Record, Problem> {
+    if let Some(record) = place.read().await? {
+        let tree = place.workspace(&record);
+        let record = Record { kept: false, ..record };
+        if record.base.is_some() && aside(move || Ok(tree.is_dir())).await? {
+            place.write(&record).await?;
+            return Ok(record);
+        }
+        remove(place).await?;
+    }
+    let repository = Repository::find(git, workspace).await?;
+    if place.tree.starts_with(&repository.top) {
+        return Err(Problem::refused("copies would lie in its repository"));
+    }
+    let (common, below) = (repository.common.clone(), repository.below.clone());
+    let mut record = Record { common, below, base: None, kept: false };
+    place.write(&record).await?;
+    let made = fill(&repository, place, &record).await;
+    match made {
+        Ok(base) => {
+            record.base = Some(base);
+            place.write(&record).await?;
+            Ok(record)
+        }
+        Err(problem) => {
+            remove(place).await?;
+            Err(problem)
+        }
+    }
+}
+
+/// Makes it; gives the tree that it begins with.
+async fn fill(repository: &Repository, place: &Place, record: &Record) -> Result<String, Problem> {
+    let Repository { top, own, git, .. } = repository;
+    let (index, from, trees) = (place.index.clone(), own.join("index"), place.tree.parent().map(Path::to_path_buf));
+    let has_index = aside(move || {
+        trees.map_or(Ok(()), std::fs::create_dir_all)?;
+        match std::fs::copy(&from, &index) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    })
+    .await?;
+    let aside_git = git.clone().with("GIT_INDEX_FILE", &place.index);
+    if !has_index {
+        aside_git.run(top, &["read-tree", "HEAD"], LINE).await?;
+    }
+    aside_git.run(top, &["add", "--all"], LINE).await?;
+    repository.check_index(&aside_git).await?;
+    let base = line(&aside_git.run(top, &["write-tree"], LINE).await?);
+    let add = ["worktree", "add", "--detach", "--no-checkout", "--quiet"].map(OsStr::new);
+    let add: Vec<&OsStr> = add.into_iter().chain([place.tree.as_os_str(), OsStr::new("HEAD")]).collect();
+    git.run(top, &add, LINE).await?;
+    let here = inside(git, place, record);
+    here.run(&place.tree, &["update-ref", BASE, &base], LINE).await?;
+    here.run(&place.tree, &["read-tree", &base], LINE).await?;
+    here.run(&place.tree, &["checkout-index", "--all", "--force", "--quiet"], LINE).await?;
+    // What is not committed shows as not committed.
+    here.run(&place.tree, &["read-tree", "HEAD"], LINE).await?;
+    // Fails where something differs, as it may.
+    let _ = here.run(&place.tree, &["update-index", "-q", "--refresh"], LINE).await;
+    let (workspace, index) = (place.workspace(record), place.index.clone());
+    aside(move || {
+        std::fs::create_dir_all(workspace)?;
+        std::fs::remove_file(index)
+    })
+    .await?;
+    Ok(base)
+}
+
+/// git in the worktree, whatever the file `.git` in it says.
+pub(super) fn inside(git: &Git, place: &Place, record: &Record) -> Git {
+    git.clone().with("GIT_DIR", OsString::from(place.entry(record))).with("GIT_WORK_TREE", &place.tree)
+}
+
+pub(super) fn line(output: &[u8]) -> String {
+    String::from_utf8_lossy(output).trim_end().to_string()
+}
