@@ -93,7 +93,8 @@ impl Agents {
             launcher: Launcher::current_exe(),
             protected: vec![folder.join("data")],
             policies: Arc::new(|spec| {
-                let folders = Folders { workspace: spec.workspace.clone(), home: String::new(), copy_of: None };
+                let folders =
+                    Folders { workspace: spec.workspace.clone(), home: String::new(), copy_of: String::new() };
                 Policy::builtin(folders).map(Arc::new).map_err(|error| error.to_string())
             }),
             hooks: Hooks::default(),

@@ -39,7 +39,11 @@ fn rules() -> String {
 pub fn gate(quick: bool) -> Result<Vec<Row>, Fail> {
     let folder = folder()?;
     let workspace = Workspace::new(folder.path(), Vec::new())?;
-    let folders = Folders { workspace: workspace.root().display().to_string(), home: "/home/somebody".into(), copy_of: None };
+    let folders = Folders {
+        workspace: workspace.root().display().to_string(),
+        home: "/home/somebody".into(),
+        copy_of: String::new(),
+    };
     let began = now();
     let mut policy = Policy::builtin(folders)?;
     policy.add_file(Layer::User, "policy.toml", &rules())?;
