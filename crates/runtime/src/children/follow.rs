@@ -148,7 +148,7 @@ async fn begin(context: &EffectContext, trace: &TraceId, child: &Child, making: 
     let begun = events.iter().any(|event| {
         event.id > child.after && matches!(event.kind, EventKind::RunStarted(_) | EventKind::MessageQueued(_))
     });
-    if is_new || begun {
+    if begun {
         return Ok(());
     }
     let read = events.iter().filter_map(|event| event.mail).collect::<BTreeSet<_>>();
@@ -158,8 +158,11 @@ async fn begin(context: &EffectContext, trace: &TraceId, child: &Child, making: 
         return Ok(());
     }
     let vault = &context.shared.config.vault;
-    let (agent, said) = made(context, child, making).await?;
-    for mail in [Mail::SetSpec { spec: Box::new(agent.spec) }, said] {
+    // A new one of which only the beginning is there was killed before it was told its task.
+    let (ChildAgent { spec, told }, said) = made(context, child, making).await?;
+    let known = events.iter().filter(|event| matches!(event.kind, EventKind::SkillSelected(_))).count();
+    let told = told.into_iter().skip(known).filter(|_| is_new);
+    for mail in std::iter::once(Mail::SetSpec { spec: Box::new(spec) }).chain(told).chain([said]) {
         post(at, vault, &mail).await.map_err(|error| error.to_string())?;
     }
     Ok(())
