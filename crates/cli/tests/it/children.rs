@@ -172,3 +172,24 @@ fn a_root_of_two_generations_is_drawn_as_a_tree() {
     let last = requests.iter().find(|request| task(request.body()) == "Say why.").unwrap();
     assert!(!last.body()["tools"].to_string().contains("\"agent\""), "{}", last.body()["tools"]);
 }
+
+#[test]
+fn an_agent_that_was_killed_before_it_was_told_its_task_is_told_it_afterwards() {
+    let (place, server) = (place(), delegating());
+    let done = place.run_on(&server, &["--yes", "Have it written."]);
+    assert_eq!((done.code, place.text("new.txt").as_str()), (0, "hello"), "{done:#?}");
+    std::fs::remove_file(place.work.join("new.txt")).unwrap();
+    let child = children(&place).remove(0);
+    let root = child.split_once('@').unwrap().0.to_string();
+    // As the disk has them after a crash in between.
+    for (trace, last) in [(&root, "sub_trace_started"), (&child, "spec_changed")] {
+        let log = String::from_utf8(place.log(trace)).unwrap();
+        let is_last = |line: &&str| serde_json::from_str::<Value>(line).unwrap()["type"] == last;
+        let kept = log.lines().position(|line| is_last(&line)).unwrap() + 1;
+        let kept: String = log.split_inclusive('\n').take(kept).collect();
+        std::fs::write(place.file(trace, "events.jsonl"), kept).unwrap();
+    }
+    let done = place.run(&["resume", &root, "--yes", "--model", &server.model()]);
+    assert_eq!((done.code, done.out.as_str()), (0, "The agent wrote it.\n"), "{done:#?}");
+    assert_eq!(place.text("new.txt"), "hello");
+}

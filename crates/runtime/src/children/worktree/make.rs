@@ -3,8 +3,10 @@
 use super::place::{Place, Record};
 use super::{Problem, Repository, aside, remove};
 use mainpath_tools::Git;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::{fs, io};
 
 /// Keeps what a child began with from being cleaned up: a reference that only its worktree has.
 const BASE: &str = "refs/worktree/base";
@@ -64,9 +66,9 @@ async fn fill(repository: &Repository, place: &Place, record: &Record) -> Result
     aside_git.run(top, &["add", "--all"], LINE).await?;
     repository.check_index(&aside_git).await?;
     let base = line(&aside_git.run(top, &["write-tree"], LINE).await?);
-    let add = ["worktree", "add", "--detach", "--no-checkout", "--quiet"].map(OsStr::new);
-    let add: Vec<&OsStr> = add.into_iter().chain([place.tree.as_os_str(), OsStr::new("HEAD")]).collect();
-    git.run(top, &add, LINE).await?;
+    let head = line(&git.run(top, &["rev-parse", "--verify", "HEAD^{commit}"], LINE).await?);
+    let (at, known) = (place.clone(), record.clone());
+    aside(move || enter(&at, &known, &head)).await?;
     let here = inside(git, place, record);
     here.run(&place.tree, &["update-ref", BASE, &base], LINE).await?;
     here.run(&place.tree, &["read-tree", &base], LINE).await?;
@@ -82,6 +84,29 @@ async fn fill(repository: &Repository, place: &Place, record: &Record) -> Result
     })
     .await?;
     Ok(base)
+}
+
+/// Makes the folder of a worktree on a commit, and its entry in the repository, as gitrepository-layout(5) describes them. `git worktree add`
+/// writes the files of an entry one after the other, and fails where it finds another one half written: agents begin side by side, and
+/// any process may be killed. Here an entry is there with all its files or not at all.
+fn enter(place: &Place, record: &Record, head: &str) -> io::Result<()> {
+    let (entry, part) = (place.entry(record), place.part(record));
+    fs::create_dir(&part)?;
+    fs::write(part.join("HEAD"), format!("{head}\n"))?;
+    fs::write(part.join("commondir"), "../..\n")?;
+    let text = |before: &str, path: &Path| [before.as_bytes(), path.as_os_str().as_bytes(), b"\n"].concat();
+    fs::write(part.join("gitdir"), text("", &place.tree.join(".git")))?;
+    fs::create_dir(&place.tree)?;
+    fs::write(place.tree.join(".git"), text("gitdir: ", &entry))?;
+    let mut tries = 0;
+    loop {
+        fs::create_dir_all(record.common.join("worktrees"))?;
+        match fs::rename(&part, &entry) {
+            // Whoever removes the last entry removes the folder.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && tries < 10 => tries += 1,
+            other => return other,
+        }
+    }
 }
 
 /// git in the worktree, whatever the file `.git` in it says.

@@ -90,6 +90,11 @@ impl Place {
         if record.below == Path::new("") { self.tree.clone() } else { self.tree.join(&record.below) }
     }
 
+    /// Its entry in the repository, while it is made or removed.
+    pub fn part(&self, record: &Record) -> PathBuf {
+        record.common.join(format!("mainpath-{}.part", self.name))
+    }
+
     /// Its entry in the repository.
     pub fn entry(&self, record: &Record) -> PathBuf {
         record.common.join("worktrees").join(&self.name)

@@ -26,8 +26,12 @@ fn clear(place: &Place, record: &Record) -> io::Result<()> {
     let entry = place.entry(record);
     // The name is ours; what it says shows that nobody else has taken it.
     let named = fs::read_to_string(entry.join("gitdir")).unwrap_or_default();
-    if named.is_empty() || Path::new(named.trim_end()) == place.tree.join(".git") {
-        gone(fs::remove_dir_all(&entry))?;
+    let part = place.part(record);
+    gone(fs::remove_dir_all(&part))?;
+    if Path::new(named.trim_end()) == place.tree.join(".git") {
+        // In one step: git fails where it finds half an entry.
+        gone(fs::rename(&entry, &part))?;
+        gone(fs::remove_dir_all(&part))?;
     }
     // As git does with the last one. Not empty: others are in it.
     let _ = fs::remove_dir(record.common.join("worktrees"));

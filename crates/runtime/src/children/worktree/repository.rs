@@ -116,6 +116,9 @@ pub(super) async fn submodules(git: &Git, top: &Path) -> Result<bool, Problem> {
 pub(super) async fn check_settings(git: &Git, folder: &Path) -> Result<(), Problem> {
     let names = git.run(folder, &["config", "--list", "--name-only", "-z"], MOST_LISTED).await?;
     let names = String::from_utf8_lossy(&names).to_lowercase();
+    if names.split('\0').any(|name| name == "extensions.refstorage") {
+        return Err(Problem::refused("its repository keeps its references in another form than files"));
+    }
     let runs = |name: &&str| ["filter.", "include.", "includeif."].iter().any(|part| name.starts_with(part));
     match names.split('\0').find(runs) {
         Some(name) => {
