@@ -141,7 +141,7 @@ mod tests {
     fn several_results_stand_in_their_order_and_only_all_failed_is_a_failure() {
         let failed = HandedBack { problem: Some("no".into()), ..HandedBack::default() };
         let both = [child(ChildOutcome::Failed, failed.clone()), child(ChildOutcome::Result, HandedBack::default())];
-        let output = hand_back(&both);
+        let output = hand_back(&both, &BTreeMap::new());
         assert_eq!(output.error, None);
         let value: Value = serde_json::from_str(&mainpath_types::text_of(&output.content)).unwrap();
         assert_eq!(value["results"][0]["problem"], "no");

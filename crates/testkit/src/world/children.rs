@@ -53,7 +53,7 @@ pub fn stopped(state: &State, call: CallId) -> InputKind {
 fn ended(state: &State, call: CallId, nth: u16, outcome: ChildOutcome, handed: HandedBack) -> InputKind {
     let row = state.children.get(call, nth).expect("it has started");
     let mut handed = HandedBack { child: row.trace.clone(), answer: "found".into(), ..handed };
-    if row.place == ChildPlace::Own && handed.usage.input % 3 > 0 {
+    if row.place == ChildPlace::Own && !handed.usage.input.is_multiple_of(3) {
         handed.files = vec!["src/made.rs".into()];
         handed.patch = format!("{:064x}", handed.usage.input % 7).try_into().ok();
     }
