@@ -48,7 +48,7 @@ fn writers(delay_ms: u64, commands: bool) -> ModelServer {
                 "edit_text_file",
                 json!({"path": "b.txt", "edits": [{"old_text": "two", "new_text": "2"}]}),
             ),
-            1 if is("Write a.") => {
+            1 if is("Write a.") && commands => {
                 bash("sleep 0.05; git status --short; cat untracked.txt; echo more >> untracked.txt; ls")
             }
             _ if is("Write a.") || is("Change b.") => {

@@ -2,8 +2,8 @@
 
 use super::make::inside;
 use super::place::{Place, Record};
+use super::problem::{Problem, aside};
 use super::repository::{check_settings, submodules, with_own_excludes};
-use super::{Problem, aside};
 use mainpath_tools::{Git, GitProblem};
 use std::ffi::OsString;
 

@@ -1,7 +1,9 @@
 //! Making a worktree.
 
 use super::place::{Place, Record};
-use super::{Problem, Repository, aside, remove};
+use super::problem::{Problem, aside};
+use super::remove::remove;
+use super::repository::Repository;
 use mainpath_tools::Git;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;

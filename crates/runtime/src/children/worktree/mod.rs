@@ -11,10 +11,12 @@
 //! | `make.rs` | making one |
 //! | `collect.rs` | what was changed in it, as a patch |
 //! | `remove.rs` | removing it |
+//! | `problem.rs` | why there is none |
 
 mod collect;
 mod make;
 mod place;
+mod problem;
 mod remove;
 mod repository;
 
@@ -22,33 +24,6 @@ pub(crate) use collect::{Changes, collect};
 pub(crate) use make::make;
 pub(crate) use place::Place;
 pub use place::Worktrees;
+pub(crate) use problem::Problem;
 pub(crate) use remove::remove;
 pub(crate) use repository::Repository;
-
-use mainpath_tools::GitProblem;
-
-/// Why a folder cannot be copied, or what was changed in a copy cannot be told: for the parent's model, to follow "because".
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Problem {
-    /// As it is.
-    #[error("{0}")]
-    Refused(String),
-    /// git could not do it.
-    #[error(transparent)]
-    Git(#[from] GitProblem),
-    /// A file could not be read or written.
-    #[error("{0}")]
-    Io(#[from] std::io::Error),
-}
-
-impl Problem {
-    fn refused(why: impl Into<String>) -> Problem {
-        Problem::Refused(why.into())
-    }
-}
-
-/// Blocking work with files, aside.
-async fn aside<T: Send + 'static>(work: impl FnOnce() -> std::io::Result<T> + Send + 'static) -> Result<T, Problem> {
-    let done = tokio::task::spawn_blocking(work).await.map_err(std::io::Error::other)?;
-    Ok(done?)
-}

@@ -1,7 +1,6 @@
 //! Where worktrees and what is known of them lie.
 
-use super::Problem;
-use super::aside;
+use super::problem::{Problem, aside};
 use crate::prompt::prefix::hex;
 use mainpath_types::TraceId;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Removing a worktree.
 
 use super::place::{Place, Record};
-use super::{Problem, aside};
+use super::problem::{Problem, aside};
 use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::PermissionsExt;

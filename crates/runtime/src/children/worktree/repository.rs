@@ -1,6 +1,6 @@
 //! Whether a folder can be copied, and what git says of it.
 
-use super::{Problem, aside};
+use super::problem::{Problem, aside};
 use mainpath_tools::{Git, GitProblem};
 use std::path::{Path, PathBuf};
 
