@@ -39,7 +39,7 @@ pub async fn refund() -> Result<Vec<String>, Error> {
     let host = Host::builder().in_memory().tool(refund.effect(EffectClass::SideEffecting));
     // Nothing but this: no built-in rules, no files.
     let host = host.policy(|workspace, _| {
-        let folders = Folders { workspace: workspace.display().to_string(), home: String::new(), ..Folders::default() };
+        let folders = Folders { workspace: workspace.display().to_string(), ..Folders::default() };
         let mut policy = Policy::new(folders);
         policy.add_rule(Decision::Allow, "refund")?;
         policy.add_rule(Decision::Deny, "list_files")?;

@@ -122,7 +122,10 @@ fn five_agents_and_their_root_killed_at_any_moment_come_to_the_same_end() {
         }
         if killed {
             let done = place.run(&["resume", "--model", &server.model()]);
-            // It may have been killed after its end.
+            // It may have been killed before its task was on record, or after its end.
+            if done.err.contains("has no message yet") {
+                continue;
+            }
             assert!(
                 done.out == "All five are there.\n" || done.err.contains("ended with its final answer"),
                 "{done:#?}"

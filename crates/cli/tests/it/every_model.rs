@@ -82,8 +82,8 @@ fn a_users_template_is_used_and_recorded() {
     std::fs::write(folder.join("developer.j2"), "").unwrap();
     let server = scripted(vec![last("ok")]);
     assert_eq!(place.run_on(&server, &["--protocol", "json", "Go."]).code, 0);
-    assert_eq!(messages(&server, 0)[0]["content"], "Speak JSON. 20 tools.");
-    assert_eq!(place.events(&place.trace())[0]["data"]["spec"]["instructions"], "Speak JSON. 20 tools.");
+    assert_eq!(messages(&server, 0)[0]["content"], "Speak JSON. 18 tools.");
+    assert_eq!(place.events(&place.trace())[0]["data"]["spec"]["instructions"], "Speak JSON. 18 tools.");
     std::fs::write(folder.join("developer.j2"), "{{ oops }}").unwrap();
     let done = place.run_on(&server, &["--protocol", "json", "Go."]);
     done.fails(1, "developer.j2, line 1: ");

@@ -28,8 +28,10 @@ const MOST_RESERVED: u32 = 16_384;
 /// leave out most of the JSON around messages.
 const SIZE_MARGIN: u16 = 25;
 
-/// From this window on, in tokens, an agent is offered to start others.
-const FOR_AGENTS: u32 = 16_384;
+/// From this window on, in tokens, an agent is offered to start others: more than is assumed of a model that nobody knows.
+const FOR_AGENTS: u32 = 32_000;
+/// From this window on it is offered to ask people; in a smaller one it asks in its answer.
+const FOR_QUESTIONS: u32 = 16_384;
 
 /// What happens to calls that need a person, and in which run alone, counted from 1; `None`: in all.
 pub struct ModeFor {
@@ -102,7 +104,7 @@ pub fn spec(
     set_model(&mut spec, model, given, basis);
     set_form(&mut spec, given, basis)?;
     priced(&spec, basis)?;
-    offer_agents(&mut spec);
+    offer_others(&mut spec);
     let skills = offer_skills(&mut spec, basis, policy);
     let notes = notes(&mut spec, basis.home, &skills);
     spec.instructions = system_text(&spec, basis.home, &notes, &skills)?;
@@ -120,14 +122,17 @@ fn offer_tools(spec: &mut Spec, given: &AgentOptions, basis: Basis<'_>) -> Resul
     limit_tools(&mut spec.tools, &given.limits, basis.home)
 }
 
-/// Takes out the tools that start agents where it may start none, and where their description would take too much of the window, unless
-/// the caller names them.
-fn offer_agents(spec: &mut Spec) {
+/// Takes out the tools that start agents where it may start none, and those that start agents or ask people where their description
+/// would take too much of the window, unless the caller names them.
+fn offer_others(spec: &mut Spec) {
     let may_start = spec.limits.children.depth > 0 && spec.limits.children.in_all > 0;
     let has_room = spec.context_window >= FOR_AGENTS && spec.profile == Profile::Trace;
-    let named = &spec.allowed_tools;
-    spec.tools
-        .retain(|tool| tool.effect != EffectClass::StartChild || may_start && (has_room || named.contains(&tool.name)));
+    let (may_ask, named) = (spec.context_window >= FOR_QUESTIONS, &spec.allowed_tools);
+    spec.tools.retain(|tool| match tool.effect {
+        EffectClass::StartChild => may_start && (has_room || named.contains(&tool.name)),
+        EffectClass::AskPerson => may_ask || named.contains(&tool.name),
+        _ => true,
+    });
     // Without agents there is nothing to take.
     if !spec.tools.iter().any(|tool| tool.name == AgentTool::NAME) {
         spec.tools.retain(|tool| tool.name != TakeChanges::NAME);
@@ -238,7 +243,7 @@ pub fn changed(
     }
     new.context_hooks = basis.home.config.context_hook_names();
     new.agents_md &= !given.prompt.ignore_agents_md;
-    offer_agents(&mut new);
+    offer_others(&mut new);
     let skills = offer_skills(&mut new, basis, policy);
     let notes = notes(&mut new, basis.home, &skills);
     if new == *old {
