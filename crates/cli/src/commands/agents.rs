@@ -4,7 +4,7 @@ use crate::commands::models::dollars;
 use crate::exit::{Exit, Failure};
 use crate::ui::out::out;
 use crate::ui::person::person_only;
-use crate::ui::text::{plain, quoted, short};
+use crate::ui::text::{in_one_line, plain, quoted, short};
 use clap::{Args, Subcommand};
 use mainpath::Installation;
 use mainpath::agent;
@@ -65,7 +65,20 @@ pub fn agents(args: &AgentsArgs) -> Result<Exit, Failure> {
     }
     match &args.command {
         None | Some(AgentsCommand::List) => list(&presets, args.json),
-        Some(AgentsCommand::Show(named)) => show(presets.get(&named.name)?, args.json),
+        Some(AgentsCommand::Show(named)) => {
+            let used = presets.get(&named.name)?;
+            // Who reads it before trusting it has to see the one that waits, whatever is used until then.
+            let waits = |one: &&Listed| one.preset.name == named.name && one.distrust.is_some();
+            for waiting in presets.listed.iter().filter(waits).filter(|_| used.distrust.is_none()) {
+                show(waiting, args.json)?;
+                if !args.json {
+                    out("")?;
+                    out("until it is trusted, this one is used:")?;
+                    out("")?;
+                }
+            }
+            show(used, args.json)
+        }
         Some(AgentsCommand::Trust(named)) => trust(&app, &presets, named),
     }
 }
@@ -84,7 +97,7 @@ fn list(presets: &Presets, as_json: bool) -> Result<Exit, Failure> {
             short(&plain(&standing(listed, description)), 120)
         ))?;
         for line in remarks(listed) {
-            out(&format!("  {}", plain(&line)))?;
+            out(&format!("  {}", in_one_line(&line)))?;
         }
     }
     Ok(Exit::Ok)
@@ -162,11 +175,11 @@ fn described(listed: &Listed) -> Result<(), Failure> {
     ];
     for (what, text) in lines {
         if let Some(text) = text {
-            out(&format!("{what:<10}{}", plain(&text)))?;
+            out(&format!("{what:<10}{}", in_one_line(&text)))?;
         }
     }
     for line in remarks(listed) {
-        out(&format!("{:<10}{}", "", plain(&line)))?;
+        out(&format!("{:<10}{}", "", in_one_line(&line)))?;
     }
     if !listed.preset.instructions.is_empty() {
         out("")?;

@@ -5,9 +5,11 @@ use crate::exit::{Exit, Failure, logs};
 use crate::runs::task::read_all;
 use crate::traces::asked::what;
 use crate::traces::questions::{Question, questions};
+use crate::traces::wanted::below;
 use crate::ui::out::out;
 use crate::ui::text::short;
 use clap::Args;
+use mainpath::Logs;
 use mainpath::core::{Bodies, CallState, State};
 use mainpath::runtime::Mail;
 use mainpath::types::{CallId, EffectClass, TraceId};
@@ -36,7 +38,7 @@ pub async fn answer(args: AnswerArgs) -> Result<Exit, Failure> {
         ));
     }
     let logs = logs()?;
-    let trace = logs.find(Some(&args.trace)).await?;
+    let trace = asking(&logs, logs.find(Some(&args.trace)).await?).await?;
     let (_, state, bodies) = logs.read(&trace).await?;
     let open = questions(&logs, &state, &bodies).await?;
     let question = which(&trace, &state, &bodies, &open, call)?;
@@ -45,9 +47,28 @@ pub async fn answer(args: AnswerArgs) -> Result<Exit, Failure> {
     let done = format!("answered call {} of {trace} ({})", question.call, short(&text, 60));
     match driven_elsewhere(&logs, &trace)? {
         true => out(&done)?,
-        false => out(&format!("{done}; if it is not running, continue with: mainpath resume {trace}"))?,
+        false => out(&format!("{done}; if it is not running, continue with: mainpath resume {}", trace.root()))?,
     }
     Ok(Exit::Ok)
+}
+
+/// The trace that asks: the one that is named, or an agent that it has started. Errors: several of these ask.
+async fn asking(logs: &Logs, named: TraceId) -> Result<TraceId, Failure> {
+    let (_, state, bodies) = logs.read(&named).await?;
+    if !questions(logs, &state, &bodies).await?.is_empty() {
+        return Ok(named);
+    }
+    let mut agents: Vec<TraceId> =
+        below(logs, &named).await?.into_iter().filter(|wanted| wanted.asks).map(|wanted| wanted.at.trace).collect();
+    agents.dedup();
+    match agents.as_slice() {
+        [] => Ok(named),
+        [one] => Ok(one.clone()),
+        several => {
+            let names: Vec<&str> = several.iter().map(TraceId::as_str).collect();
+            Err(Failure::usage(format!("several agents of {named} ask; choose one: {}", names.join(", "))))
+        }
+    }
 }
 
 fn read_call(text: &str) -> Result<CallId, Failure> {

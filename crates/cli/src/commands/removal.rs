@@ -91,6 +91,14 @@ pub async fn rm(args: RmArgs) -> Result<Exit, Failure> {
         }
         traces.push(trace);
     }
+    // What agents did for it goes with it: nobody would find it again.
+    let below = logs.store.names(&logs.scope)?.into_iter().filter(|trace| is_below(trace, &traces)).collect::<Vec<_>>();
+    for trace in below {
+        if let Some(by) = logs.driver(&trace)? {
+            return Err(StoreError::Held { trace, by }.into());
+        }
+        traces.push(trace);
+    }
     traces.sort();
     traces.dedup();
     confirm(args.yes, &format!("remove {}", several(&traces)))?;
@@ -106,6 +114,7 @@ pub async fn rm(args: RmArgs) -> Result<Exit, Failure> {
         }
     }
     Index::forget(&logs.store, &logs.scope, &removed)?;
+    logs.home.forget_copies(&removed).await?;
     let left = held.forget(&removed, true).await;
     removed.iter().try_for_each(|trace| out(&format!("{trace} is removed")))?;
     let done = unless(left);
@@ -113,6 +122,12 @@ pub async fn rm(args: RmArgs) -> Result<Exit, Failure> {
         Some(problem) => Err(problem.into()),
         None => collect(&logs, false).await.and(done),
     }
+}
+
+/// Whether a trace belongs to one of these.
+fn is_below(trace: &TraceId, of: &[TraceId]) -> bool {
+    let parent = |trace: &TraceId| trace.parent()?.parse::<TraceId>().ok();
+    std::iter::successors(parent(trace), parent).any(|above| of.contains(&above))
 }
 
 /// All went well, unless words may be left somewhere.

@@ -6,6 +6,7 @@ use crate::runs::settle::settle;
 use crate::ui::out::out;
 use clap::Args;
 use mainpath::Installation;
+use mainpath::core::{LONGEST_NAME, Refusal};
 use mainpath::runtime::Mail;
 use mainpath::types::{Event, EventKind};
 use std::time::Duration;
@@ -25,6 +26,11 @@ pub struct RenameArgs {
 
 /// `mainpath rename`
 pub async fn rename(args: RenameArgs) -> Result<Exit, Failure> {
+    // Said at once: whoever has the trace may read it much later.
+    let name = args.name.trim();
+    if name.is_empty() || name.chars().count() > LONGEST_NAME || name.chars().any(char::is_control) {
+        return Err(Failure::usage(Refusal::BadName.to_string()));
+    }
     let logs = logs()?;
     let trace = logs.find(Some(&args.trace)).await?;
     let (_, state, _) = logs.read(&trace).await?;

@@ -167,6 +167,26 @@ async fn path(
             out(&format!("   {line}"))?;
         }
     }
+    open_of(logs, state, bodies, events).await?;
+    // What agents that it has started wait for is decided like its own.
+    let mut next: Vec<TraceId> = state.children.open().filter_map(|child| child.trace.clone()).collect();
+    while let Some(child) = next.pop() {
+        let Ok((log, state, bodies)) = logs.read(&child).await else { continue };
+        open_of(logs, &state, &bodies, &log.events).await?;
+        next.extend(state.children.open().filter_map(|child| child.trace.clone()));
+    }
+    for line in waiting(logs, trace, state, bodies).await? {
+        out(&format!("\n{line}"))?;
+    }
+    if let Some(end) = ending(state, bodies).filter(|end| end.reason != FinishReason::Final) {
+        out(&format!("\n{}", plain(&end.answer)))?;
+    }
+    Ok(())
+}
+
+/// The calls of a trace that wait for a decision or an answer, and what is to be done.
+async fn open_of(logs: &Logs, state: &State, bodies: &dyn Bodies, events: &[Event]) -> Result<(), Failure> {
+    let trace = &state.trace;
     for asked in asked(logs, state, bodies).await? {
         out(&format!("\n{}", plain(&asked.line(trace))))?;
         asked.whole.iter().try_for_each(|line| out(&format!("   │ {line}")))?;
@@ -179,12 +199,6 @@ async fn path(
         out(&format!("\n{}", question.line(trace)))?;
         question.lines.iter().try_for_each(|line| out(&format!("   │ {line}")))?;
         question.notes().iter().try_for_each(|line| out(&format!("   {line}")))?;
-    }
-    for line in waiting(logs, trace, state, bodies).await? {
-        out(&format!("\n{line}"))?;
-    }
-    if let Some(end) = ending(state, bodies).filter(|end| end.reason != FinishReason::Final) {
-        out(&format!("\n{}", plain(&end.answer)))?;
     }
     Ok(())
 }

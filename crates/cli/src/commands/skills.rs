@@ -2,7 +2,7 @@
 
 use crate::exit::{Exit, Failure};
 use crate::ui::out::out;
-use crate::ui::text::{count, plain, short};
+use crate::ui::text::{count, in_one_line, plain, short};
 use clap::{Args, Subcommand, ValueEnum};
 use mainpath::Home;
 use mainpath::agent;
@@ -217,46 +217,58 @@ fn in_json(skill: &Skill, state: &str) -> Value {
 fn show(args: &SkillShowArgs) -> Result<Exit, Failure> {
     let (_, found) = read(&args.place)?;
     let source = args.source.map(Layer::from);
-    let untrusted = || found.untrusted.iter().find(|skill| skill.card.name == args.name);
-    let skill = match found.choose(&args.name, source) {
-        Ok(skill) => skill,
-        // It can be looked at before it is trusted.
-        Err(why) => untrusted()
-            .filter(|_| source.is_none_or(|source| source == Layer::Project))
-            .ok_or_else(|| Failure::usage(format!("{why}; mainpath skills list shows all")))?,
+    // It can be looked at before it is trusted, whatever is used until then.
+    let waits = |skill: &&Skill| skill.card.name == args.name && source.is_none_or(|source| source == Layer::Project);
+    let waiting = found.untrusted.iter().find(waits);
+    let used = found.choose(&args.name, source);
+    let shown: Vec<&Skill> = match (waiting, used) {
+        (None, Err(why)) => return Err(Failure::usage(format!("{why}; mainpath skills list shows all"))),
+        (waiting, used) => waiting.into_iter().chain(used.ok()).collect(),
     };
+    for (at, skill) in shown.iter().enumerate() {
+        if at > 0 && !args.json {
+            out("")?;
+            out("until it is trusted, this one is used:")?;
+            out("")?;
+        }
+        describe(skill, args.json)?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// All of a skill. What others wrote stands in one line, or behind a rail.
+fn describe(skill: &Skill, as_json: bool) -> Result<(), Failure> {
     // For a person who looks at it, not for an agent.
     let looked = Skill { standing: Standing::Own, ..skill.clone() };
     let failed = |error: LoadError| Failure::error(error.to_string());
     let (files, body) = (list_files(&looked).map_err(failed)?, load_body(&looked, usize::MAX).map_err(failed)?);
-    if args.json {
+    if as_json {
         let mut shown = in_json(skill, standing(skill).1);
         shown["files"] = json!(files.files);
         shown["body"] = json!(body.text);
-        out(&format!("{shown:#}"))?;
-        return Ok(Exit::Ok);
+        return out(&format!("{shown:#}"));
     }
     let card = &skill.card;
     let (mark, word) = standing(skill);
-    out(&format!("{mark} {} ({word}, {})", plain(&card.name), skill.layer.name()))?;
-    out(&plain(&card.description))?;
+    out(&format!("{mark} {} ({word}, {})", in_one_line(&card.name), skill.layer.name()))?;
+    out(&format!("about: {}", in_one_line(&card.description)))?;
     out(&format!("place: {}", place(skill)))?;
     if let Standing::Untrusted(why) = &skill.standing {
-        out(&format!("not trusted: {why}; to trust it: mainpath skills trust {}", plain(&card.name)))?;
+        out(&format!("not trusted: {why}; to trust it: mainpath skills trust {}", in_one_line(&card.name)))?;
     }
     let effect = json!(card.front.effect);
     out(&format!("its scripts may at most: {}", effect.as_str().unwrap_or_default()))?;
     for (name, text) in [("license", &card.front.license), ("compatibility", &card.front.compatibility)] {
-        text.iter().try_for_each(|text| out(&format!("{name}: {}", plain(text))))?;
+        text.iter().try_for_each(|text| out(&format!("{name}: {}", in_one_line(text))))?;
     }
     if !files.files.is_empty() {
         let more = if files.has_more { ", and more" } else { "" };
-        out(&format!("files: {}{more}", plain(&files.files.join(", "))))?;
+        out(&format!("files: {}{more}", in_one_line(&files.files.join(", "))))?;
     }
-    card.findings.iter().try_for_each(|finding| out(&format!("note: {}", plain(&finding.to_string()))))?;
+    card.findings.iter().try_for_each(|finding| out(&format!("note: {}", in_one_line(&finding.to_string()))))?;
     out("")?;
-    body.text.lines().try_for_each(|line| out(&plain(line)))?;
-    Ok(Exit::Ok)
+    body.text.lines().try_for_each(|line| out(&format!("  │ {}", plain(line))))?;
+    Ok(())
 }
 
 /// `mainpath skills new`
@@ -364,6 +376,8 @@ fn trust(args: &TrustArgs) -> Result<Exit, Failure> {
             out(&format!("{name}: {}", if was { "no longer trusted" } else { "was not trusted" }))?;
             continue;
         }
+        describe(skill, false)?;
+        out("")?;
         shelf.trust(skill)?;
         out(&format!("{name}: trusted as it is now ({}); any change in its folder ends that", place(skill)))?;
     }

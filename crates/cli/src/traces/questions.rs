@@ -76,7 +76,9 @@ fn words(call: &Call, bodies: &dyn Bodies) -> (String, Vec<String>) {
 
 /// The same of its arguments.
 pub fn asked(args: &AskHumanArgs) -> (String, Vec<String>) {
-    let lines: Vec<String> = args.lines().iter().map(|line| plain(line)).collect();
+    // A label with line breaks in it has several lines, each shown as one of the question.
+    let whole = plain(&args.lines().join("\n"));
+    let lines: Vec<String> = whole.lines().map(String::from).collect();
     (plain(&short(&args.question, GIST)), lines)
 }
 
@@ -99,16 +101,16 @@ impl Question {
 
     /// A line for people: what is asked, and what is to be done.
     pub fn line(&self, trace: &TraceId) -> String {
-        let Question { call, gist, .. } = self;
+        let (Question { call, gist, .. }, root) = (self, trace.root());
         match (self.standing, self.due) {
             (Standing::Answered, _) => {
-                format!("call {call} ({gist}) has been answered; continue with: mainpath resume {trace}")
+                format!("call {call} ({gist}) has been answered; continue with: mainpath resume {root}")
             }
             (Standing::Expired, Some(due)) => {
-                format!("call {call} ({gist}) expired at {}; continue with: mainpath resume {trace}", format_time(due))
+                format!("call {call} ({gist}) expired at {}; continue with: mainpath resume {root}", format_time(due))
             }
             (Standing::Open | Standing::Expired, _) => {
-                let answer = format!("mainpath answer {trace} {call} TEXT && mainpath resume {trace}");
+                let answer = format!("mainpath answer {trace} {call} TEXT && mainpath resume {root}");
                 format!("call {call} asks ({gist}): {answer}")
             }
         }

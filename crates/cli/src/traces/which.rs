@@ -34,7 +34,15 @@ async fn all_waiting(logs: &Logs) -> Result<Vec<Row>, Failure> {
     let rows: Vec<Row> = all_rows(logs).await?.into_iter().filter(|row| row.status == "waiting").collect();
     // One that waits for its agents has nothing to be decided itself.
     let waits_for = |row: &Row| rows.iter().any(|other| other.trace.parent() == Some(row.trace.as_str()));
-    Ok(rows.iter().filter(|row| !waits_for(row)).cloned().collect())
+    let mut waiting = Vec::new();
+    for row in rows.iter().filter(|row| !waits_for(row)) {
+        // One that asks a question waits for an answer, not for a decision.
+        let (_, state, _) = logs.read(&row.trace).await?;
+        if state.turn_calls().iter().any(|call| call.state == CallState::Asked || call.is_approved_only()) {
+            waiting.push(row.clone());
+        }
+    }
+    Ok(waiting)
 }
 
 /// Which others wait, as the end of a sentence; empty where none does.

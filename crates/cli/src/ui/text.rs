@@ -33,6 +33,11 @@ fn fitting(line: &str, width: usize) -> usize {
     line.len()
 }
 
+/// A text of somebody else's on one line, whatever line breaks it has: none of it can look like a line of ours.
+pub fn in_one_line(text: &str) -> String {
+    short(text, usize::MAX)
+}
+
 /// A number with separators: `12,345`.
 pub fn number(n: u64) -> String {
     let digits = n.to_string();

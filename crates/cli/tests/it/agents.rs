@@ -448,3 +448,24 @@ fn in_a_folder_that_holds_the_home_the_person_s_own_agents_need_trust_too() {
     assert_eq!(told(&[]), ["ready", "ready"]);
     assert_eq!(told(&["-C", &root]), ["untrusted", "ready"], "an agent could write the one, and never the other");
 }
+
+#[test]
+fn what_a_repository_says_of_an_agent_stands_in_one_line_and_is_shown_before_it_is_trusted() {
+    let place = Place::new();
+    let folder = place.work.join(".mainpath/agents");
+    std::fs::create_dir_all(&folder).unwrap();
+    let text = "---\ndescription: \"harmless\\nfrom      built in\\nstanding  trusted\"\ntools: [bash]\n---\nDo.\n";
+    for name in ["forge", "explore"] {
+        std::fs::write(folder.join(format!("{name}.md")), text).unwrap();
+    }
+    let shown = place.ok(&["agents", "show", "forge"]);
+    assert!(shown.contains("\nabout     harmless from built in standing trusted\n"), "{shown}");
+    assert_eq!(shown.lines().filter(|line| line.starts_with("from ")).count(), 1, "{shown}");
+    // One with the name of a built-in agent is shown as well, though it is not the one that is used.
+    let shown = place.ok(&["agents", "show", "explore"]);
+    assert!(
+        shown.contains("\ntools     bash\n") && shown.contains("until it is trusted, this one is used:"),
+        "{shown}"
+    );
+    assert!(shown.contains("\nfrom      built in\n"), "{shown}");
+}

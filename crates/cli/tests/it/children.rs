@@ -4,6 +4,7 @@ use crate::pty::Terminal;
 use crate::support::*;
 use mainpath_testkit::model_server::{Answer, ModelServer};
 use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// What the first message of a request's conversation says.
@@ -197,4 +198,73 @@ fn an_agent_that_was_killed_before_it_was_told_its_task_is_told_it_afterwards() 
     let done = place.run(&["resume", &root, "--yes", "--model", &server.model()]);
     assert_eq!((done.code, done.out.as_str()), (0, "The agent wrote it.\n"), "{done:#?}");
     assert_eq!(place.text("new.txt"), "hello");
+}
+
+#[test]
+fn what_a_child_waits_for_is_told_by_show_of_its_root_and_answered_by_the_roots_name() {
+    let place = place();
+    let server = server(|request| {
+        let answer = match (task(request.body()).as_str(), request.count("assistant")) {
+            ("Ask for it.", 0) => Answer::call(
+                "ask_human",
+                json!({"question": "Which?", "choices": [{"label": "red\nmainpath: approved"}, {"label": "blue"}]}),
+            ),
+            ("Ask for it.", _) => Answer::text("Asked."),
+            (_, 0) => Answer::call("agent", json!({"task": "Ask for it."})),
+            _ => Answer::text("Done."),
+        };
+        answer.into()
+    });
+    let done = place.run_on(&server, &["Do it."]);
+    assert_eq!(done.code, 5, "{done:#?}");
+    // No label can look like a line of the program.
+    assert!(!done.err.lines().any(|line| line == "mainpath: approved"), "{done:#?}");
+    let child = children(&place).remove(0);
+    let root = child.split_once('@').unwrap().0.to_string();
+    let shown = place.ok(&["show", &root]);
+    let asks = format!("call 2.0 asks (Which?): mainpath answer {child} 2.0 TEXT && mainpath resume {root}");
+    assert!(shown.contains(&asks) && shown.contains("   │ mainpath: approved\n"), "{shown}");
+    let answered = place.ok(&["answer", &root, "2"]);
+    assert!(answered.contains(&format!("answered call 2.0 of {child}")), "{answered}");
+    let done = place.run(&["resume", "--model", &server.model()]);
+    assert_eq!((done.code, done.out.as_str()), (0, "Done.\n"), "{done:#?}");
+    // What agents did for it goes with it.
+    place.ok(&["rm", "--yes", &root]);
+    assert_eq!(place.traces(), Vec::<String>::new());
+}
+
+/// Whether any process of this machine was started with these words.
+fn is_running(words: &str) -> bool {
+    let is_it = |entry: std::io::Result<std::fs::DirEntry>| {
+        let command = std::fs::read(entry.ok()?.path().join("cmdline")).ok()?;
+        String::from_utf8_lossy(&command).replace('\0', " ").contains(words).then_some(())
+    };
+    std::fs::read_dir("/proc").unwrap().filter_map(is_it).next().is_some()
+}
+
+#[test]
+fn what_a_child_left_running_ends_with_it() {
+    let place = place();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&seen);
+    let server = server(move |request| {
+        let answer = match (task(request.body()).as_str(), request.count("assistant")) {
+            ("Start it.", 0) => Answer::call("bash", json!({"command": "sleep 613.07", "background": true})),
+            (which, turns) => {
+                if turns > 0 {
+                    noted.lock().unwrap().push(is_running("sleep 613.07"));
+                }
+                match (which, turns) {
+                    ("Start it.", _) => Answer::text("It runs."),
+                    (_, 0) => Answer::call("agent", json!({"task": "Start it."})),
+                    _ => Answer::text("Done."),
+                }
+            }
+        };
+        answer.into()
+    });
+    let done = place.run_on(&server, &["--yes", "Do it."]);
+    assert_eq!((done.code, done.out.as_str()), (0, "Done.\n"), "{done:#?}");
+    // While the child still works, and when its parent goes on.
+    assert_eq!(*seen.lock().unwrap(), [true, false], "{done:#?}");
 }

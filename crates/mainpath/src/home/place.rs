@@ -66,6 +66,15 @@ impl Home {
         vec![self.data.clone(), self.config_dir().to_path_buf()]
     }
 
+    /// Removes the copies of folders in which these traces worked, if there are any. Errors: a file cannot be removed.
+    pub async fn forget_copies(&self, traces: &[TraceId]) -> Result<(), Error> {
+        let Some(worktrees) = self.worktrees() else { return Ok(()) };
+        for trace in traces {
+            worktrees.forget(trace).await?;
+        }
+        Ok(())
+    }
+
     /// Where agents work that write side by side; `None` where there is no home to put it into.
     pub(crate) fn worktrees(&self) -> Option<Worktrees> {
         let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());

@@ -6,7 +6,7 @@ use crate::gate::origins::origin_of;
 use crate::mail::Mail;
 use crate::runtime::post;
 use crate::stream::hub::Phase;
-use mainpath_core::{Child, ChildEnded, InputKind, Run, State, apply};
+use mainpath_core::{Child, ChildEnded, InputKind, Run, State, apply, short_name};
 use mainpath_store::{Scope, StoreError, TraceStore};
 use mainpath_tools::AgentCall;
 use mainpath_types::{
@@ -47,7 +47,15 @@ pub(crate) struct Making {
 /// `None`: it waits for people; look again when its parent is woken.
 pub(crate) async fn follow(context: EffectContext, asked: Asked) -> Option<InputKind> {
     let came_to = follow_to_its_end(&context, &asked).await?;
+    end_processes(&context, &asked.child).await;
     Some(copies::with_changes(&context, &asked.child, came_to).await)
+}
+
+/// Nothing that a child left running outlives its work: nobody would know of it.
+async fn end_processes(context: &EffectContext, child: &Child) {
+    if let Some(trace) = &child.trace {
+        context.shared.handle(&context.scope.tenant, trace).processes.end().await;
+    }
 }
 
 async fn follow_to_its_end(context: &EffectContext, asked: &Asked) -> Option<InputKind> {
@@ -80,6 +88,7 @@ async fn follow_to_its_end(context: &EffectContext, asked: &Asked) -> Option<Inp
 /// Ends a child's run, if there is one, and says what it came to until then.
 pub(crate) async fn end(context: EffectContext, child: Child) -> InputKind {
     let came_to = end_run(&context, &child).await;
+    end_processes(&context, &child).await;
     copies::with_changes(&context, &child, came_to).await
 }
 
@@ -188,7 +197,9 @@ async fn made(context: &EffectContext, child: &Child, making: &Making) -> Result
     let Making { parent: spec, run, child_run, call, message } = making;
     let (trace, share, folder) = (&context.trace, &child.share, folder.as_ref());
     let parent = Parent { trace, spec, run: *run, share, child_run: *child_run, folder };
-    let agent = context.shared.config.children.child(parent, call)?;
+    let mut agent = context.shared.config.children.child(parent, call)?;
+    // What it is told besides its task says nothing of it to whoever looks at a list.
+    agent.spec.name = agent.spec.name.or_else(|| Some(short_name(&child.task)).filter(|name| !name.is_empty()));
     let text = if folder.is_some() { format!("{}\n\n{message}", copies::TOLD) } else { message.clone() };
     let said = Mail::Message { mode: MessageMode::Message, parts: vec![Part::text(&text)], typed: None };
     Ok((agent, said))

@@ -1,7 +1,8 @@
 //! Removing a worktree.
 
-use super::place::{Place, Record};
+use super::place::{Place, Record, Worktrees};
 use super::problem::{Problem, aside};
+use mainpath_types::TraceId;
 use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::PermissionsExt;
@@ -15,6 +16,20 @@ pub(crate) async fn remove(place: &Place) -> Result<(), Problem> {
     }
     let place = place.clone();
     aside(move || clear(&place, &record)).await
+}
+
+impl Worktrees {
+    /// Removes the worktree of a trace that is removed, if it has one: also what was kept, as nothing leads to it any more. Errors: a
+    /// file cannot be removed.
+    pub async fn forget(&self, trace: &TraceId) -> io::Result<()> {
+        let place = self.of(trace);
+        let cleared = async {
+            let Some(record) = place.read().await? else { return Ok(()) };
+            let place = place.clone();
+            aside(move || clear(&place, &record)).await
+        };
+        cleared.await.map_err(|problem: Problem| io::Error::other(problem.to_string()))
+    }
 }
 
 fn clear(place: &Place, record: &Record) -> io::Result<()> {
