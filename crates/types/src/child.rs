@@ -4,6 +4,9 @@ use crate::{BlobHash, CallId, FinishReason, Micros, Millis, Origin, Spent, Trace
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// The error of a call of which every agent failed.
+pub const AGENT_FAILED: &str = "agent_failed";
+
 /// How many agents an agent may start. They count per run, and what children start counts as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -211,6 +214,9 @@ pub struct HandedBack {
     pub turns: u32,
     /// Its tool calls, those of its own children included.
     pub calls: u32,
+    /// Those of its own tool calls that were denied.
+    #[serde(skip_serializing_if = "is_none")]
+    pub denied: u32,
     /// The agents that it started itself.
     pub children: u16,
     /// For how long it worked, in milliseconds; waiting for people is not counted.
@@ -222,6 +228,10 @@ impl HandedBack {
     pub fn is_empty(&self) -> bool {
         self.answer.trim().is_empty() && self.files.is_empty()
     }
+}
+
+fn is_none(n: &u32) -> bool {
+    *n == 0
 }
 
 fn is_zero(n: &u64) -> bool {

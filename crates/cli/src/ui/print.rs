@@ -14,9 +14,9 @@ use mainpath::runtime::wire::Projector;
 use mainpath::runtime::{Live, Streamed, rest_of};
 use mainpath::store::scheduler::system_clock;
 use mainpath::types::{
-    ApprovalGranted, BranchKind, CallId, CallResolved, ChildOutcome, Delta, Event, EventId, EventKind, MessageMode,
-    ModelError, ModelFinished, Origin, Part, PlannedCall, RecordedCall, Remedy, Resolution, RunClosing, Spent,
-    SummaryMode, TraceId, Verdict, text_of,
+    AGENT_FAILED, ApprovalGranted, BranchKind, CallId, CallResolved, ChildOutcome, Delta, Event, EventId, EventKind,
+    MessageMode, ModelError, ModelFinished, Origin, Part, PlannedCall, RecordedCall, Remedy, Resolution, RunClosing,
+    Spent, SummaryMode, TraceId, Verdict, text_of,
 };
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -393,6 +393,10 @@ impl Printer {
                 // In a terminal what it printed stands above already.
                 let end = data.output.as_ref().and_then(|output| output.command.as_ref()?.exit_code);
                 let end = end.filter(|_| self.face.moves && is_heard);
+                // What came of each agent has been told.
+                let of_agents =
+                    data.output.as_ref().is_some_and(|output| output.error.as_deref() == Some(AGENT_FAILED));
+                let said = title.filter(|_| of_agents).unwrap_or(said);
                 let said = end.map_or_else(|| short(&said, 200), |code| format!("exit code {code}"));
                 let why = why_ended(data.cause).map(|why| format!("{why}: ")).unwrap_or_default();
                 self.line("✗", &format!("{name} failed{took}: {why}{said}"));

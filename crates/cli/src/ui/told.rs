@@ -91,7 +91,7 @@ pub fn started(parent: &TraceId, data: &SubTraceStarted) -> String {
 
 /// How an agent ended, and what it used.
 pub fn ended(parent: &TraceId, data: &SubTraceCompleted) -> String {
-    let HandedBack { child, answer, problem, files, turns, spent: used, .. } = &data.handed;
+    let HandedBack { child, answer, problem, files, turns, denied, spent: used, .. } = &data.handed;
     let who = child
         .as_ref()
         .map_or_else(|| format!("{} of {}", data.nth + 1, data.of), |child| child_name(parent, child).into());
@@ -107,7 +107,10 @@ pub fn ended(parent: &TraceId, data: &SubTraceCompleted) -> String {
         (None, "") => format!("it changed {}", count(files.len() as u64, "file")),
         (None, answer) => short(answer, 100),
     };
-    let took =
-        if *turns == 0 { String::new() } else { format!(" ({}, {})", count((*turns).into(), "turn"), spent(*used)) };
+    let denied = if *denied == 0 { String::new() } else { format!("{} denied, ", count((*denied).into(), "call")) };
+    let took = match turns {
+        0 => String::new(),
+        turns => format!(" ({}, {denied}{})", count((*turns).into(), "turn"), spent(*used)),
+    };
     format!("agent {who} {how}{took}: {what}")
 }

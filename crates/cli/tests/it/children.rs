@@ -268,3 +268,13 @@ fn what_a_child_left_running_ends_with_it() {
     // While the child still works, and when its parent goes on.
     assert_eq!(*seen.lock().unwrap(), [true, false], "{done:#?}");
 }
+
+#[test]
+fn calls_of_a_child_that_were_denied_are_told_with_its_end() {
+    let (place, server) = (place(), delegating());
+    let done = place.run_on(&server, &["Do it."]);
+    assert_eq!((done.code, done.out.as_str()), (0, "The agent wrote it.\n"), "{done:#?}");
+    assert!(done.err.contains(" is done (2 turns, 1 call denied, "), "{done:#?}");
+    let last = server.requests().pop().unwrap();
+    assert!(last.body()["messages"].to_string().contains(r#"\"denied_calls\":1"#), "{}", last.body()["messages"]);
+}

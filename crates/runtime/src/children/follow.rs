@@ -10,8 +10,8 @@ use mainpath_core::{Child, ChildEnded, InputKind, Run, State, apply, short_name}
 use mainpath_store::{Scope, StoreError, TraceStore};
 use mainpath_tools::AgentCall;
 use mainpath_types::{
-    ChildOutcome, ChildPlace, Event, EventKind, FinishReason, HandedBack, MessageMode, Origin, Part, Principal, Spec,
-    TraceId, text_of,
+    ChildOutcome, ChildPlace, Decision, Event, EventKind, FinishReason, HandedBack, MessageMode, Origin, Part,
+    Principal, Resolution, Spec, TraceId, text_of,
 };
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -225,6 +225,8 @@ struct Seen {
     at: u64,
     answer: String,
     files: BTreeSet<String>,
+    /// Its calls that were denied.
+    denied: u32,
     /// Where what it has read came from, if from outside.
     origins: BTreeSet<Origin>,
 }
@@ -266,11 +268,16 @@ fn note(seen: &mut Seen, state: &State, event: &Event) {
     seen.at = event.ts;
     match &event.kind {
         EventKind::ModelFinished(data) if state.branch.is_none() => {
+            // By a rule: such a call is over with the answer that makes it.
+            let verdicts = data.calls().filter_map(|made| made.planned.verdict.as_ref());
+            let denied = verdicts.filter(|verdict| verdict.decision == Decision::Deny).count();
+            seen.denied = seen.denied.saturating_add(u32::try_from(denied).unwrap_or(u32::MAX));
             let text = text_of(&data.parts);
             if !text.trim().is_empty() {
                 seen.answer = text;
             }
         }
+        EventKind::CallResolved(data) if data.resolution == Resolution::Denied => seen.denied += 1,
         EventKind::FilesKept(data) => seen.files.extend(data.changes.iter().map(|change| change.path.clone())),
         // What is in a patch has to be taken first.
         EventKind::SubTraceCompleted(data) if data.handed.patch.is_none() => {
@@ -299,6 +306,7 @@ fn handed(child: &Child, seen: Seen) -> HandedBack {
         spent: run.spent,
         turns: run.turns,
         calls: run.calls,
+        denied: seen.denied,
         children: run.children,
         active_ms: seen.at.saturating_sub(run.started).saturating_sub(run.waited).saturating_sub(waits),
     }

@@ -1,7 +1,7 @@
 //! What the children of a call came to, as the result of the call: one object for each, in the order of the tasks.
 
 use mainpath_core::in_brief;
-use mainpath_types::{BlobHash, ChildOutcome, Part, SubTraceCompleted, ToolOutput};
+use mainpath_types::{AGENT_FAILED, BlobHash, ChildOutcome, Part, SubTraceCompleted, ToolOutput};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ pub(crate) fn hand_back(children: &[SubTraceCompleted], patches: &BTreeMap<BlobH
     ToolOutput {
         content: vec![Part::text(text(whole))],
         long_term_memory: Some(text(brief)),
-        error: failed.then(|| "agent_failed".into()),
+        error: failed.then(|| AGENT_FAILED.into()),
         title: Some(title(children)),
         origin: children.iter().flat_map(|child| &child.handed.origins).min().copied().unwrap_or_default(),
         ..ToolOutput::default()
@@ -98,6 +98,9 @@ fn object(child: &SubTraceCompleted, most: usize, patches: &BTreeMap<BlobHash, S
         }
     }
     put("calls", json!(handed.calls));
+    if handed.denied > 0 {
+        put("denied_calls", json!(handed.denied));
+    }
     put("tokens", json!(handed.spent.usage.total()));
     if handed.is_empty() && child.outcome == ChildOutcome::Result {
         put("note", json!("it returned nothing: no words, and no file changed"));
