@@ -175,7 +175,7 @@ impl Index {
         read.map_err(|source| say(&self.path, source))
     }
 
-    /// The same of traces that belong to no other: without those of agents that other agents started, and without reflections.
+    /// The same, but of the newest only those that belong to no other: no agents that other agents started, and no reflections.
     pub fn newest_own(&self, most: usize) -> Result<(Vec<Row>, usize), IndexError> {
         let read = tables::newest_own(&self.db, most);
         read.map_err(|source| say(&self.path, source))

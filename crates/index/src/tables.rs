@@ -7,7 +7,7 @@ use crate::words::spaced;
 use mainpath_runtime::run_stats::RunStats;
 use mainpath_types::{Millis, TraceId};
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OptionalExtension, Result, Transaction, ffi, params};
+use rusqlite::{Connection, OptionalExtension, Result, Statement, Transaction, ffi, params};
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -282,27 +282,21 @@ pub(crate) fn row(row: &rusqlite::Row<'_>) -> Result<Row> {
 }
 
 /// The names of traces that belong to others; see [`TraceId::parent`](mainpath_types::TraceId::parent).
-const OWN: &str = "id NOT GLOB '*@delegate-[0-9]*' AND id NOT GLOB '*@explore-[0-9]*' \
-                   AND id NOT GLOB '*@evaluate-[0-9]*' AND id NOT GLOB '*@reflect-[0-9]*'";
+const OWN: &str = "(instr(id, '@') = 0 OR id NOT GLOB '*@delegate-[0-9]*' AND id NOT GLOB '*@explore-[0-9]*' \
+                   AND id NOT GLOB '*@evaluate-[0-9]*' AND id NOT GLOB '*@reflect-[0-9]*')";
 
-/// The newest of the traces that belong to no other, and how many of these there are.
+/// The newest of the traces that belong to no other, and how many traces there are in all.
 pub(crate) fn newest_own(db: &Connection, most: usize) -> Result<(Vec<Row>, usize)> {
-    let limit = i64::try_from(most).unwrap_or(i64::MAX);
-    let mut query =
-        db.prepare(&format!("SELECT {COLUMNS} FROM trace WHERE {OWN} ORDER BY modified DESC, id LIMIT ?1"))?;
-    let rows: Vec<Row> = query.query_map([limit], row)?.collect::<Result<_>>()?;
-    let all = match rows.len() < most {
-        true => rows.len(),
-        false => {
-            let all: i64 = db.query_row(&format!("SELECT COUNT(*) FROM trace WHERE {OWN}"), [], |row| row.get(0))?;
-            usize::try_from(all).unwrap_or(0)
-        }
-    };
-    Ok((rows, all))
+    let own = db.prepare(&format!("SELECT {COLUMNS} FROM trace WHERE {OWN} ORDER BY modified DESC, id LIMIT ?1"))?;
+    rows_and_all(db, own, most)
 }
 
 pub(crate) fn newest(db: &Connection, most: usize) -> Result<(Vec<Row>, usize)> {
-    let mut query = db.prepare(&format!("SELECT {COLUMNS} FROM trace ORDER BY modified DESC, id LIMIT ?1"))?;
+    let all = db.prepare(&format!("SELECT {COLUMNS} FROM trace ORDER BY modified DESC, id LIMIT ?1"))?;
+    rows_and_all(db, all, most)
+}
+
+fn rows_and_all(db: &Connection, mut query: Statement<'_>, most: usize) -> Result<(Vec<Row>, usize)> {
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     let rows: Vec<Row> = query.query_map([most], row)?.collect::<Result<_>>()?;
     // Counting them takes as long as all the rest.
