@@ -86,6 +86,7 @@ pub fn apply(state: &mut State, event: &Event) {
         | EventKind::ResourceLoaded(_)
         | EventKind::FilesRestored(FilesRestored { .. })
         | EventKind::Omitted(Omitted {}) => {}
+        EventKind::MessageReceived(data) => state.receive(id, data),
         EventKind::TraceNamed(data) => state.named(data),
         EventKind::MessageImported(data) => state.import(id, data),
         EventKind::SubTraceStarted(data) => state.start_child(data),

@@ -1,6 +1,6 @@
 //! Why an input was refused. A refused input has changed nothing.
 
-use mainpath_types::{CallId, EventKind, MailId, Millis, Seq, Verdict};
+use mainpath_types::{CHECK_MESSAGES, CallId, EventKind, LONGEST_MESSAGE, MailId, Millis, Seq, Verdict};
 
 /// Why an input was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -123,6 +123,18 @@ pub enum Refusal {
     /// The trace has a name; a model does not change it.
     #[error("the trace has a name already")]
     Named,
+    /// The agent has no tool to read messages with.
+    #[error("this agent cannot read messages of others: it has no {CHECK_MESSAGES}")]
+    NoInbox,
+    /// A message is longer than one may be.
+    #[error("a message has at most {LONGEST_MESSAGE} bytes, and this one has {0}")]
+    MessageTooLong(usize),
+    /// The message has come before.
+    #[error("the message was received before")]
+    Received,
+    /// Too many messages wait.
+    #[error("{0} messages of other agents wait already")]
+    InboxFull(usize),
     /// No name.
     #[error("a name has 1 to 80 letters and is one line")]
     BadName,

@@ -3,9 +3,9 @@
 use crate::{TimerKey, estimate_parts};
 use mainpath_types::{
     Asking, Breach, CallId, ChildMode, ChildOutcome, ChildPlace, Delta, EventId, FileChange, GoalOp, HandedBack,
-    HookText, MailId, MessageImported, MessageQueued, Millis, ModelError, Part, PlannedCall, Principal, QuestionSent,
-    ResourceLoaded, RewindRequested, SkillSelected, Spec, StopReason, TailCut, ToolOutput, TraceId, TraceNamed, Usage,
-    Verdict, WrittenCall, written_calls,
+    HookText, MailId, MessageImported, MessageQueued, MessageReceived, Millis, ModelError, Part, PlannedCall,
+    Principal, QuestionSent, ResourceLoaded, RewindRequested, SkillSelected, Spec, StopReason, TailCut, ToolOutput,
+    TraceId, TraceNamed, Usage, Verdict, WrittenCall, written_calls,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -74,6 +74,8 @@ pub enum InputKind {
     },
     /// Call the trace by a name.
     Name(TraceNamed),
+    /// Another agent sends a message.
+    Receive(MessageReceived),
     /// Begin the conversation anew: end the run, empty the queues, show nothing of what was said any more.
     Clear {
         /// Who asked.

@@ -65,6 +65,7 @@ pub use context::scale::Scale;
 pub use context::sentences::in_brief;
 pub use context::shown::{Context, Counting};
 pub use conversation::fork::{fork, reached};
+pub use conversation::inbox::{Arrival, Inbox, may_receive};
 pub use conversation::name::{LONGEST_NAME, short_name};
 pub use conversation::opening::{BetweenRuns, Opening, Rewind};
 pub use conversation::queues::{Queued, Queues};

@@ -32,6 +32,7 @@ pub mod event;
 pub mod experience;
 pub mod home;
 mod host;
+mod inbox;
 #[cfg(feature = "home")]
 mod installation;
 mod launcher;
@@ -61,6 +62,7 @@ pub use error::{Error, ErrorKind};
 pub use event::{PendingCall, PendingQuestion, RunEvent, Stamped};
 pub use home::Home;
 pub use host::Host;
+pub use inbox::{AgentMessage, Left};
 #[cfg(feature = "home")]
 pub use installation::Installation;
 pub use launcher::launcher_main;

@@ -14,6 +14,8 @@ use std::net::{IpAddr, SocketAddr};
 pub struct PeopleConfig {
     /// The contact who is asked where a question names nobody. Without it, whoever follows the run.
     pub ask: Option<String>,
+    /// Whether agents can send messages to one another, and read those of other systems: `send_message` and `check_messages`.
+    pub agents: bool,
     /// `[people.contacts.NAME]`
     pub contacts: BTreeMap<String, Contact>,
     /// `[people.webhook]`

@@ -1,14 +1,16 @@
 //! Replies that come in by HTTP: from the parts of a request to the parts of a response, whatever server is around it.
 
 use crate::feishu::callback::{Callback, Check, FeishuReply, read};
-use crate::message::Channel;
-use crate::webhook::{Refused, Reply, read_reply};
+use crate::message::{AgentWord, Channel, WordTaken};
+use crate::webhook::{Refused, Reply, read_reply, read_word};
 use futures_util::future::BoxFuture;
 use http::HeaderMap;
 use serde_json::{Value, json};
 
 /// Where webhook replies are posted to.
 const WEBHOOK: &str = "/people/webhook";
+/// Where other systems post messages of their agents to.
+const AGENTS: &str = "/webhook/a2a-messages";
 /// Where Feishu posts to.
 const FEISHU: &str = "/people/feishu";
 
@@ -99,8 +101,11 @@ pub enum Taken {
     Failed(String),
 }
 
-/// Who takes answers.
+/// Who takes answers and messages.
 pub trait Desk: Send + Sync {
+    /// Takes a message of an agent. It returns once the message is durable.
+    fn word(&self, word: AgentWord) -> BoxFuture<'_, WordTaken>;
+
     /// Takes an answer that is genuine. It returns once the answer is durable.
     fn answer(&self, answer: Answer) -> BoxFuture<'_, Taken>;
 }
@@ -121,8 +126,12 @@ pub async fn handle(request: Request<'_>, keys: Keys<'_>, desk: &dyn Desk, now: 
     let answered = match (request.path, request.method) {
         (WEBHOOK, "POST") => webhook(&request, keys, desk, now).await,
         (FEISHU, "POST") => feishu(&request, keys, desk, now).await,
-        (WEBHOOK | FEISHU, _) => Err(Refused { status: 405, why: "only POST is taken here".into() }),
-        _ => Err(Refused { status: 404, why: format!("there is nothing here; replies go to {WEBHOOK} or {FEISHU}") }),
+        (AGENTS, "POST") => agents(&request, keys, desk, now).await,
+        (WEBHOOK | FEISHU | AGENTS, _) => Err(Refused { status: 405, why: "only POST is taken here".into() }),
+        _ => Err(Refused {
+            status: 404,
+            why: format!("there is nothing here; replies go to {WEBHOOK} or {FEISHU}, messages of agents to {AGENTS}"),
+        }),
     };
     answered.unwrap_or_else(|Refused { status, why }| Response::refused(status, &why))
 }
@@ -139,6 +148,19 @@ async fn webhook(request: &Request<'_>, keys: Keys<'_>, desk: &dyn Desk, now: u6
         Taken::NotAsked(why) => Response::refused(404, &why),
         Taken::NotTheirs => Response::refused(403, "somebody else was asked"),
         Taken::Failed(why) => Response::refused(503, &why),
+    })
+}
+
+async fn agents(request: &Request<'_>, keys: Keys<'_>, desk: &dyn Desk, now: u64) -> Result<Response, Refused> {
+    let secret =
+        keys.webhook.ok_or_else(|| Refused { status: 404, why: "[people.webhook] is not configured".into() })?;
+    let word = read_word(secret, request.headers, request.body, now)?;
+    Ok(match desk.word(word).await {
+        WordTaken::Received => Response::new(200, json!({"status": "received"})),
+        WordTaken::Before => Response::new(200, json!({"status": "already_received"})),
+        WordTaken::NoTrace(why) => Response::refused(404, &why),
+        WordTaken::Refused(why) => Response::refused(409, &why),
+        WordTaken::Failed(why) => Response::refused(503, &why),
     })
 }
 

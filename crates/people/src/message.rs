@@ -124,3 +124,33 @@ impl Outgoing {
         text
     }
 }
+
+/// A genuine message of an agent of another system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentWord {
+    /// The sender's name.
+    pub from: String,
+    /// The trace that it is for.
+    pub trace: String,
+    /// The conversation that it belongs to.
+    pub conversation: Option<String>,
+    /// Its id.
+    pub id: String,
+    /// What it says.
+    pub text: String,
+}
+
+/// What became of such a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WordTaken {
+    /// It waits until the agent looks.
+    Received,
+    /// It came before.
+    Before,
+    /// There is no such trace.
+    NoTrace(String),
+    /// The trace takes no such message.
+    Refused(String),
+    /// It could not be recorded; a later try may do better.
+    Failed(String),
+}

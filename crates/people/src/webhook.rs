@@ -1,7 +1,7 @@
 //! The webhook: what is posted, and what a reply says.
 
 use crate::config::WebhookConfig;
-use crate::message::{Outgoing, Unsent};
+use crate::message::{AgentWord, Outgoing, Unsent};
 use crate::signature::{sign, verify};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
@@ -104,6 +104,32 @@ struct Body {
 enum Words {
     Text(String),
     Number(u32),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WordBody {
+    from_agent_id: String,
+    content: String,
+    #[serde(default)]
+    conversation_id: Option<String>,
+    #[serde(default)]
+    trace: Option<String>,
+}
+
+/// Reads a message of another system's agent, once it is known to be genuine and new. Errors: it is not, or is no such message.
+pub fn read_word(secret: &str, headers: &HeaderMap, body: &[u8], now: u64) -> Result<AgentWord, Refused> {
+    let id = verify(secret, headers, body, now).map_err(|why| Refused { status: 401, why: why.into() })?;
+    let wrong = |why: String| Refused { status: 400, why };
+    let WordBody { from_agent_id, content, conversation_id, trace } = serde_json::from_slice(body)
+        .map_err(|error| wrong(format!("the body is not {{\"from_agent_id\", \"content\", \"trace\"}}: {error}")))?;
+    if from_agent_id.trim().is_empty() || content.trim().is_empty() {
+        return Err(wrong("from_agent_id and content must not be empty".into()));
+    }
+    // Who goes on with a conversation may know it by the trace alone.
+    let trace = trace.or_else(|| conversation_id.clone());
+    let trace = trace.ok_or_else(|| wrong("the trace that the message is for is missing: trace".into()))?;
+    Ok(AgentWord { from: from_agent_id, trace, conversation: conversation_id, id, text: content })
 }
 
 /// Reads a reply, once it is known to be genuine and new. Errors: it is not, or says nothing that is an answer.

@@ -2,8 +2,8 @@
 
 use mainpath_core::{Answered, Demands, InputKind, demands_of, estimate_parts};
 use mainpath_types::{
-    CallId, GoalOp, MessageMode, MessageQueued, NameMade, Origin, Part, Principal, RewindRequested, Seq, SkillBy,
-    SkillSelected, Spec, ToolOutput, TraceNamed, typed,
+    CallId, GoalOp, MessageMode, MessageQueued, MessageReceived, NameMade, Origin, Part, Principal, RewindRequested,
+    Seq, SkillBy, SkillSelected, Spec, ToolOutput, TraceNamed, typed,
 };
 use serde::{Deserialize, Serialize};
 
@@ -97,6 +97,17 @@ pub enum Mail {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         made: Option<NameMade>,
     },
+    /// Something that another agent says: it waits until the agent looks.
+    AgentMessage {
+        /// The words.
+        text: String,
+        /// The conversation that they belong to.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        conversation: Option<String>,
+        /// The sender's id for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<String>,
+    },
     /// Load a skill.
     SelectSkill {
         /// The skill, with its text.
@@ -159,6 +170,7 @@ impl Mail {
             | Mail::Answer { .. }
             | Mail::Compact { .. }
             | Mail::Rename { .. }
+            | Mail::AgentMessage { .. }
             | Mail::Goals { .. } => None,
         }
     }
@@ -216,6 +228,13 @@ impl Mail {
             }
             Mail::Compact { hint } => InputKind::Compact { hint, by },
             Mail::Rename { name, made } => InputKind::Name(TraceNamed { name, by, made }),
+            Mail::AgentMessage { .. } if !by.is_agent() => {
+                InputKind::BadMail { problem: format!("{by} is no agent: only agents leave messages in an inbox") }
+            }
+            Mail::AgentMessage { text, conversation, id } => {
+                let (conversation, id) = (conversation.as_deref().map(one_line), id.as_deref().map(one_line));
+                InputKind::Receive(MessageReceived { from: by, conversation, id, text })
+            }
             // Only who owns the agent says how it works.
             Mail::SelectSkill { .. } if by.is_agent() => {
                 InputKind::BadMail { problem: "only a person can load a skill for an agent".into() }
@@ -248,6 +267,10 @@ impl Mail {
             | Mail::Compact { hint: Some(text) } => {
                 *text = vault.redact(text);
             }
+            Mail::AgentMessage { text, conversation, .. } => {
+                *text = vault.redact(text);
+                *conversation = conversation.take().map(|name| vault.redact(&name));
+            }
             Mail::SetSpec { spec } => vault.redact_spec(spec)?,
             Mail::SelectSkill { skill } => {
                 vault.redact_parts(&mut skill.parts);
@@ -267,6 +290,11 @@ impl Mail {
         }
         Ok(())
     }
+}
+
+/// A name that cannot pass for anything else: one line of at most 100 letters.
+fn one_line(name: &str) -> String {
+    name.chars().filter(|letter| !letter.is_control()).take(100).collect()
 }
 
 /// How the owner answers; what comes by another way, or from an agent, is not the owner's word.

@@ -76,7 +76,7 @@ pub fn event(before: &State, event: &Event, not_done: &BTreeSet<CallId>) -> Chec
             let tip = before.tree.up(before.tree.head).find(|(_, node)| node.kind != NodeKind::Cut);
             let results = tip.is_some_and(|(_, node)| matches!(node.kind, NodeKind::Result(_)));
             let quiet = before.turn.is_none() && before.model.is_none() && before.branch.is_none();
-            let hidden = before.reminders.plan_hidden || before.reminders.pin_is_news;
+            let hidden = before.reminders.plan_hidden || before.reminders.pin_is_news || before.inbox.is_news;
             ensure(closing.is_none() && quiet && (results || hidden), || {
                 format!("a reminder {} in the wrong place", data.seq)
             })?;
@@ -241,6 +241,10 @@ pub fn packed(state: &State, bodies: &dyn Bodies, packed: &Packed) -> Check {
             packed.items
         )
     })?;
+    let is_answer = |seq| matches!(state.tree.node(seq).map(|node| node.kind), Some(NodeKind::Assistant { .. }));
+    let read: Vec<Seq> = state.inbox.list.iter().filter_map(|arrival| arrival.read).collect();
+    ensure(read.iter().all(|seq| is_answer(*seq)), || format!("messages were read by no answer: {read:?}"))?;
+    ensure(!state.inbox.is_news || state.inbox.unread().next().is_some(), || "news of no message".into())?;
     plan(&state.goals)?;
     demands(state, bodies, packed)
 }

@@ -14,10 +14,10 @@ use mainpath_core::{
     Reply, State, TimerKey, apply, model_summary, next_step, pack, pending, summarise, summary_input,
 };
 use mainpath_types::{
-    Asking, Breach, BudgetMode, CallId, ChildLimits, Decision, EffectClass, Event, EventId, EventKind, Fallback,
-    FileChange, FileState, Finished, Limits, MessageMode, Millis, ModelError, ModelErrorKind, Part, PlannedCall, Price,
-    Principal, Profile, QuestionSent, RateLimit, Recovery, RewindRequested, Seq, Shares, SkillBy, SkillSelected, Spec,
-    StopReason, SummaryMode, ToolOutput, ToolSpec, Usage, Verdict,
+    Asking, Breach, BudgetMode, CHECK_MESSAGES, CallId, ChildLimits, Decision, EffectClass, Event, EventId, EventKind,
+    Fallback, FileChange, FileState, Finished, Limits, MessageMode, MessageReceived, Millis, ModelError,
+    ModelErrorKind, Part, PlannedCall, Price, Principal, Profile, QuestionSent, RateLimit, Recovery, RewindRequested,
+    Seq, Shares, SkillBy, SkillSelected, Spec, StopReason, SummaryMode, ToolOutput, ToolSpec, Usage, Verdict,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -86,6 +86,13 @@ pub fn spec(limits: Limits, context_window: u32) -> Spec {
     }
 }
 
+/// The same with the tool that reads messages of other agents.
+pub fn hearing(mut spec: Spec) -> Spec {
+    let (name, effect) = (CHECK_MESSAGES.into(), EffectClass::ReadOnly);
+    spec.tools.push(ToolSpec { name, effect, input_schema: serde_json::json!({}), ..ToolSpec::default() });
+    spec
+}
+
 impl World {
     /// A new world. The seed also draws the limits.
     pub fn new(seed: u64, faults: Faults) -> World {
@@ -134,7 +141,7 @@ impl World {
             broken: BTreeMap::new(),
             not_done: BTreeSet::new(),
         };
-        let mut spec = spec(limits, window);
+        let mut spec = hearing(spec(limits, window));
         for tool in &mut spec.tools {
             tool.max_calls = (world.rng.u32(0..4) == 0).then(|| world.rng.u32(0..4));
             tool.rate = (world.rng.u32(0..3) == 0)
@@ -209,6 +216,7 @@ impl World {
             9 if self.rng.bool() => self.import(),
             11 if self.rng.bool() => self.think_better(),
             12 if self.rng.u32(0..3) == 0 => self.skill(),
+            13 if self.rng.u32(0..3) == 0 => self.hears_of_another(),
             _ => self.work(),
         }
     }

@@ -124,6 +124,10 @@ impl EventKind {
                 data.parts.iter_mut().for_each(wipe);
                 data.demanded.clear();
             }
+            EventKind::MessageReceived(data) => {
+                data.text = ERASED.into();
+                wipe_text(&mut data.conversation);
+            }
             EventKind::MessageImported(data) => {
                 data.demanded.clear();
                 let mut said = data.said();

@@ -7,9 +7,9 @@ use crate::{
     ActionStarted, ApprovalGranted, BranchClosed, BranchOpened, CallCancelling, CallDelayed, CallDue, CallProbing,
     CallReopened, CallResolved, CallRetried, CallsRecalled, ClearRequested, Compacted, CompactionRequested, ContextCut,
     ContinueRequested, Erased, EventId, FilesKept, FilesRestored, Forked, GoalsChanged, Injected, LateResult, MailId,
-    MailRefused, MessageImported, MessageJoined, MessageQueued, Millis, ModelAbandoned, ModelFailed, ModelFinished,
-    ModelMalformed, ModelRequested, Omitted, QuestionSent, ResourceLoaded, RetryDue, RewindRequested, Rewound,
-    RunClosing, RunFinished, RunStarted, SessionCleared, SkillSelected, SpecChanged, SubTraceCompleted,
+    MailRefused, MessageImported, MessageJoined, MessageQueued, MessageReceived, Millis, ModelAbandoned, ModelFailed,
+    ModelFinished, ModelMalformed, ModelRequested, Omitted, QuestionSent, ResourceLoaded, RetryDue, RewindRequested,
+    Rewound, RunClosing, RunFinished, RunStarted, SessionCleared, SkillSelected, SpecChanged, SubTraceCompleted,
     SubTraceStarted, TailCut, TraceNamed, TurnFinished,
 };
 use schemars::JsonSchema;
@@ -171,6 +171,8 @@ events! {
     SubTraceCompleted = "sub_trace_completed",
     /// The trace was named.
     TraceNamed = "trace_named",
+    /// Another agent sent a message; it waits in the inbox.
+    MessageReceived = "message_received",
     /// A question was sent to a person, or could not be.
     QuestionSent = "question_sent",
 }

@@ -237,6 +237,9 @@ pub struct PlannedCall {
     /// short.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub once: bool,
+    /// The messages of other agents that the answer shows, by their events: they are read with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<EventId>,
     /// In how many answers the same call has come to the same by now, where the model is told so; else 0.
     #[serde(default, skip_serializing_if = "is_none_at_all")]
     pub repeated: u32,

@@ -102,7 +102,15 @@ impl Principal {
     }
     /// Whether it is another agent: its name begins with `agent.`.
     pub fn is_agent(&self) -> bool {
-        self.as_str().starts_with("agent.")
+        self.agent_name().is_some()
+    }
+    /// Another agent: `agent.NAME`, what no name can hold being replaced.
+    pub fn agent(name: &str) -> Principal {
+        Principal(format!("{AGENT}{}", fitting(name)).into())
+    }
+    /// The agent's own name, if it is another agent.
+    pub fn agent_name(&self) -> Option<&str> {
+        self.as_str().strip_prefix(AGENT)
     }
     /// A hook of the owner's: `hook.NAME`, what no name can hold being replaced.
     pub fn hook(name: &str) -> Principal {
@@ -117,6 +125,9 @@ impl Principal {
         Principal("system".into())
     }
 }
+
+/// How the name of another agent begins.
+const AGENT: &str = "agent.";
 
 /// A name without what no name can hold.
 fn fitting(name: &str) -> String {

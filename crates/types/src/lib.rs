@@ -8,6 +8,7 @@
 
 mod access;
 mod applied_preset;
+mod arrival;
 mod call;
 mod child;
 mod context;
@@ -37,6 +38,7 @@ mod usage;
 
 pub use access::*;
 pub use applied_preset::*;
+pub use arrival::{CHECK_MESSAGES, LONGEST_MESSAGE, MessageReceived};
 pub use call::*;
 pub use child::*;
 pub use context::*;

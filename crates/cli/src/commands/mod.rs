@@ -27,6 +27,7 @@ pub mod restore;
 pub mod rewind;
 pub mod run;
 pub mod sandbox;
+pub mod send;
 pub mod serve;
 pub mod session;
 pub mod shells;
@@ -113,6 +114,8 @@ commands! {
     Deny(control::DenyArgs) |args| => control::deny(args).await;
     /// Answer a question of an agent
     Answer(answer::AnswerArgs) |args| => answer::answer(args).await;
+    /// Leave a message of another agent for an agent to read
+    Send(send::SendArgs) |args| => send::send(args).await;
     /// List contacts, or take replies by webhook and Feishu
     #[command(subcommand)]
     People(people::PeopleCommand) |command| => people::people(command).await;

@@ -47,6 +47,7 @@ fn wanted(mail: &Mail) -> Option<String> {
         Mail::Answer { call, text, .. } => format!("answer to call {call}, {}", short(text, 300)),
         Mail::Reopen { call, .. } => format!("approval of call {call}, which was denied"),
         Mail::Compact { .. } => "compact".into(),
+        Mail::AgentMessage { text, .. } => format!("a message of an agent: {}", short(text, 80)),
         Mail::Rename { name, .. } => format!("the name {}", short(name, 80)),
         Mail::SelectSkill { skill } => format!("the skill {}", short(&skill.skill, 80)),
         Mail::Goals { .. } => "a change of the plan".into(),

@@ -30,6 +30,7 @@ impl State {
         self.tree.head = data.head;
         self.reload_skills();
         self.rewind_goals();
+        self.rewind_inbox();
         self.context.window_extra = 0;
         (self.counting.counted, self.context.summarised_to) = (None, None);
         self.context.recalled.clear();

@@ -1,7 +1,7 @@
 //! A fork: another trace, whose log begins as this one's does up to a message. What was open there is not open in it.
 
 use crate::calls::end::resolved;
-use crate::{NodeKind, Queues, Refusal, State, apply, next_step};
+use crate::{Inbox, NodeKind, Queues, Refusal, State, apply, next_step};
 use mainpath_types::{
     Event, EventId, EventKind, FinishReason, Forked, Millis, Omitted, Principal, Resolution, ResolveCause, Seq, Spent,
     TraceId, Usage,
@@ -122,7 +122,7 @@ impl State {
     /// From here on it is a trace of its own: nothing that was asked of the other is asked of it, nothing that was allowed
     /// there is allowed here, and what was spent was spent there.
     pub(crate) fn forked(&mut self, id: EventId) {
-        self.queues = Queues::default();
+        (self.queues, self.inbox) = (Queues::default(), Inbox::default());
         self.name = None;
         (self.between_runs.rewind, self.between_runs.opening, self.context.compaction, self.between_runs.clearing) =
             (None, None, None, false);

@@ -5,6 +5,7 @@ pub(crate) mod clear;
 pub(crate) mod decide;
 pub(crate) mod fork;
 pub(crate) mod import;
+pub(crate) mod inbox;
 pub(crate) mod name;
 pub(crate) mod opening;
 pub(crate) mod queues;

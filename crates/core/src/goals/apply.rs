@@ -9,7 +9,7 @@ impl State {
         self.tree.head = Some(seq);
         (self.reminders.turn, self.reminders.plan_is_news, self.reminders.pin_is_news) =
             (self.counts.turns, false, false);
-        (self.reminders.plan_changed, self.reminders.plan_hidden) = (false, false);
+        (self.reminders.plan_changed, self.reminders.plan_hidden, self.inbox.is_news) = (false, false, false);
     }
 
     /// The plan as it was made up to the head. Where something is cut away there, it may not be seen any more.

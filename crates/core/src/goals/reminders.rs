@@ -18,7 +18,7 @@ pub(crate) fn is_due(state: &State, run: &Run, spec: &SpecHead) -> bool {
         return false;
     }
     let quiet = state.branch.is_none() && state.turn.is_none() && state.model.is_none();
-    if quiet && (state.reminders.plan_hidden || state.reminders.pin_is_news) {
+    if quiet && (state.reminders.plan_hidden || state.reminders.pin_is_news || state.inbox.is_news) {
         return true;
     }
     let Some(every) = spec.limits.inject_every.filter(|every| *every > 0) else { return false };
@@ -39,6 +39,9 @@ pub(crate) fn injected(state: &State, run: &Run, spec: &SpecHead, said: &[HookTe
     let others = collaborators(state);
     if !others.is_empty() {
         let _ = write!(text, "\n\n## Active collaborators\n{}", others.join("\n"));
+    }
+    if let Some(told) = state.inbox.told() {
+        let _ = write!(text, "\n\n## Messages\n{told}");
     }
     if state.goals.is_empty() && state.reminders.pin_is_news {
         text.push_str("\n\nNothing is pinned any more.");
@@ -90,6 +93,9 @@ pub(crate) fn standing(state: &State, spec: &SpecHead) -> Option<String> {
     let mut text = String::from("[From the system, not from the user: where things stand now]");
     if !state.goals.is_empty() {
         let _ = write!(text, "\n\n## Plan\n{}\n({LEGEND})", state.goals.short_view());
+    }
+    if let Some(told) = state.inbox.told() {
+        let _ = write!(text, "\n\n## Messages\n{told}");
     }
     let left = left(state, run, &spec.limits);
     if !left.is_empty() {

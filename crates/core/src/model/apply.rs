@@ -107,6 +107,9 @@ impl State {
         self.change_goals(&data.goals);
         self.with_run(|run| run.progress.note_answer(&data.parts));
         for call in data.calls() {
+            if self.branch.is_none() {
+                self.read_messages(seq, call.planned);
+            }
             self.plan(id, CallId { seq, ..call.id }, call.planned);
         }
         let last = model.is_some_and(|model| model.last);

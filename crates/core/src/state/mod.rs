@@ -5,8 +5,8 @@ pub(crate) mod position;
 pub(crate) mod spec;
 
 use crate::{
-    Approvals, BetweenRuns, Branch, Calls, Children, Context, Counting, Counts, Ended, Goals, ModelCall, Position,
-    Queues, Reminders, Run, Skills, SpecHead, ToolHead, Tree, Turn, Window,
+    Approvals, BetweenRuns, Branch, Calls, Children, Context, Counting, Counts, Ended, Goals, Inbox, ModelCall,
+    Position, Queues, Reminders, Run, Skills, SpecHead, ToolHead, Tree, Turn, Window,
 };
 use mainpath_types::{BranchKind, EffectClass, FinishReason, Limits, Millis, Seq, Spent, TraceId};
 use schemars::JsonSchema;
@@ -55,6 +55,9 @@ pub struct State {
     pub between_runs: BetweenRuns,
     /// Messages that wait.
     pub queues: Queues,
+    /// What other agents have sent.
+    #[serde(default, skip_serializing_if = "Inbox::is_empty")]
+    pub inbox: Inbox,
     /// When tools were called that may be called only so often.
     pub rates: BTreeMap<Arc<str>, Window>,
     /// The skills that were selected.
@@ -94,6 +97,7 @@ impl State {
             ended: Ended::default(),
             between_runs: BetweenRuns::default(),
             queues: Queues::default(),
+            inbox: Inbox::default(),
             rates: BTreeMap::new(),
             skills: Skills::default(),
             approvals: Approvals::default(),

@@ -182,6 +182,15 @@ fn life() -> Vec<Event> {
         let last = log.last().unwrap();
         log.push(Event { id: last.id + 1, kind: sent.into(), ..last.clone() });
     }
+    // What is decided with it is in `inboxes.rs`.
+    let last = log.last().unwrap();
+    let received = MessageReceived {
+        from: Principal::agent("reviewer"),
+        conversation: Some("pr-7".into()),
+        id: Some("msg_1".into()),
+        text: "the build is broken".into(),
+    };
+    log.push(Event { id: last.id + 1, kind: received.into(), ..last.clone() });
     log
 }
 

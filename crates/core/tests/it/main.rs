@@ -18,6 +18,7 @@ mod floors;
 mod forks;
 mod golden;
 mod imports;
+mod inboxes;
 mod layouts;
 mod limits;
 mod loops;

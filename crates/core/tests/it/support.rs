@@ -507,6 +507,7 @@ pub fn show(event: &Event) -> String {
         | EventKind::Omitted(_)
         | EventKind::TraceNamed(_)
         | EventKind::QuestionSent(_)
+        | EventKind::MessageReceived(_)
         | EventKind::TailCut(_) => name.into(),
         EventKind::MessageImported(data) => {
             format!("{name} {} {:?} results={}", data.seq, data.role, data.result_tokens.len())

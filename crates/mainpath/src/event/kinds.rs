@@ -11,9 +11,9 @@ use mainpath_types::{
     ActionStarted, ApprovalGranted, BranchClosed, CallCancelling, CallDelayed, CallDue, CallProbing, CallReopened,
     CallRetried, CallsRecalled, ClearRequested, Compacted, CompactionRequested, ContextCut, ContinueRequested, Erased,
     EventId, FilesKept, FilesRestored, Forked, Injected, LateResult, MailRefused, MessageImported, MessageJoined,
-    MessageQueued, ModelAbandoned, ModelFailed, ModelRequested, Omitted, QuestionSent, ResourceLoaded, RetryDue,
-    RewindRequested, Rewound, RunClosing, RunFinished, RunStarted, SessionCleared, SkillSelected, SpecChanged,
-    SubTraceCompleted, SubTraceStarted, TailCut, TraceNamed, TurnFinished,
+    MessageQueued, MessageReceived, ModelAbandoned, ModelFailed, ModelRequested, Omitted, QuestionSent, ResourceLoaded,
+    RetryDue, RewindRequested, Rewound, RunClosing, RunFinished, RunStarted, SessionCleared, SkillSelected,
+    SpecChanged, SubTraceCompleted, SubTraceStarted, TailCut, TraceNamed, TurnFinished,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -177,6 +177,8 @@ events! {
     TailCut(TailCut) = "tail_cut",
     /// The trace was named.
     TraceNamed(TraceNamed) = "trace_named",
+    /// Another agent sent a message; it waits in the inbox.
+    MessageReceived(MessageReceived) = "message_received",
     /// A question was sent to a person, or could not be.
     QuestionSent(QuestionSent) = "question_sent",
     /// The content of earlier events was taken out of the log.

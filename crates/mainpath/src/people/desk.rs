@@ -1,10 +1,10 @@
 //! Answers that come by channels, taken for the traces that asked.
 
-use crate::{Error, Logs};
+use crate::{AgentMessage, Error, ErrorKind, Left, Logs};
 use futures_util::future::BoxFuture;
 use mainpath_core::{Call, CallState, State, answer_due};
 use mainpath_index::Index;
-use mainpath_people::{Answer, Channel, Desk, From, PeopleConfig, Taken, Which};
+use mainpath_people::{AgentWord, Answer, Channel, Desk, From, PeopleConfig, Taken, Which, WordTaken};
 use mainpath_runtime::Mail;
 use mainpath_store::Store;
 use mainpath_store::scheduler::system_clock;
@@ -143,6 +143,30 @@ impl AnswerDesk {
 }
 
 impl Desk for AnswerDesk {
+    fn word(&self, word: AgentWord) -> BoxFuture<'_, WordTaken> {
+        Box::pin(async move {
+            let AgentWord { from, trace, conversation, id, text } = word;
+            let Ok(trace) = trace.parse::<TraceId>() else {
+                return WordTaken::NoTrace(format!("there is no trace {trace:?}"));
+            };
+            let message = AgentMessage { from, text, conversation, id: Some(id) };
+            // One after the other: two of one id are not both the first.
+            let logs = self.logs.lock().await;
+            match logs.leave(&trace, &message).await {
+                Ok(Left::Waits) => WordTaken::Received,
+                Ok(Left::Before) => WordTaken::Before,
+                Err(error) => {
+                    let why = error.message().to_string();
+                    match error.kind() {
+                        ErrorKind::NotFound => WordTaken::NoTrace(why),
+                        ErrorKind::Invalid => WordTaken::Refused(why),
+                        _ => WordTaken::Failed(why),
+                    }
+                }
+            }
+        })
+    }
+
     fn answer(&self, answer: Answer) -> BoxFuture<'_, Taken> {
         Box::pin(async move { self.take(answer).await.unwrap_or_else(|error| Taken::Failed(error.message().into())) })
     }

@@ -2,7 +2,7 @@
 
 use crate::children::{ChildAgent, Parent, copies};
 use crate::effects::context::EffectContext;
-use crate::gate::origins::origin_of;
+use crate::gate::origins::foreign_in;
 use crate::mail::Mail;
 use crate::runtime::post;
 use crate::stream::hub::Phase;
@@ -249,7 +249,7 @@ async fn look(context: &EffectContext, trace: &TraceId, after: u64) -> Result<Se
         match &event.kind {
             EventKind::SubTraceCompleted(data) => seen.origins.extend(&data.handed.origins),
             EventKind::CallResolved(_) | EventKind::Injected(_) => {
-                seen.origins.extend(Some(origin_of(&event.kind)).filter(|origin| origin.is_foreign()));
+                seen.origins.extend(foreign_in(&event.kind));
             }
             _ => {}
         }

@@ -1,6 +1,6 @@
 //! Where what was said came from, taken in as the log grows.
 
-use crate::gate::origins::{Origins, origin_of};
+use crate::gate::origins::{Origins, foreign_in};
 use mainpath_core::{Bodies, Log};
 use mainpath_store::{StoreError, TraceStore};
 use mainpath_types::EventId;
@@ -26,7 +26,7 @@ impl Provenance {
         trace: TraceStore<'_>,
     ) -> Result<(), StoreError> {
         let from = self.noted + 1;
-        let foreign = |id| bodies.get(id).is_some_and(|kind| origin_of(kind).is_foreign());
+        let foreign = |id| bodies.get(id).is_some_and(|kind| foreign_in(kind).is_some());
         if self.origins.is_none() && !wanted && !(from..=last).any(foreign) {
             self.noted = last;
             return Ok(());

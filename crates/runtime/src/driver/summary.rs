@@ -3,17 +3,17 @@
 use crate::driver::Driver;
 use crate::driver::error::DriveError;
 use crate::driver::running_summary::RunningSummary;
-use crate::internal::settle::{SettleInput, looks_back, settle};
+use crate::internal::settle::{SettleInput, needs_log, settle};
 use crate::prompt::texts::{Events, Hydrated};
 use mainpath_core::{InputKind, Log, NodeKind, Reply, Summary, model_summary, summary_input};
 use mainpath_store::{StoreError, TraceStore};
 use mainpath_types::{EventId, Keeps, Seq};
 
 impl Driver {
-    /// Settles an answer: its calls of internal tools are answered, from the log where they look back.
+    /// Settles an answer: its calls of internal tools are answered, from the log where that holds what they show.
     pub(super) async fn settle(&mut self, reply: Box<Reply>, task: Option<String>) -> Result<InputKind, DriveError> {
         let store = self.store();
-        let log: Log = match looks_back(&reply) {
+        let log: Log = match needs_log(&reply) {
             true => self.trace_store().read(1).await?.events.into_iter().collect(),
             false => Log::default(),
         };

@@ -139,6 +139,10 @@ impl Origins {
     /// Takes in the words of a model's calls, until they are answered.
     fn note_calls(&mut self, data: &ModelFinished) {
         for RecordedCall { id, arguments, planned, .. } in data.calls() {
+            if let Some(shown) = planned.answer.as_ref().filter(|_| !planned.messages.is_empty()) {
+                self.note(Origin::Message, shown);
+                self.destinations.note_text(shown);
+            }
             if planned.ended().is_none() {
                 let mut words = HashSet::new();
                 let arguments = serde_json::from_str(arguments).unwrap_or_default();
@@ -233,8 +237,18 @@ fn words_of(value: &Value, words: &mut HashSet<u64>) {
     }
 }
 
+/// Where what an event says came from, where that is elsewhere. An answer that shows messages of other agents brings theirs.
+pub(crate) fn foreign_in(kind: &EventKind) -> Option<Origin> {
+    match kind {
+        EventKind::ModelFinished(data) if data.calls.iter().any(|call| !call.messages.is_empty()) => {
+            Some(Origin::Message)
+        }
+        _ => Some(origin_of(kind)).filter(|origin| origin.is_foreign()),
+    }
+}
+
 /// Where what an event says came from.
-pub(crate) fn origin_of(kind: &EventKind) -> Origin {
+fn origin_of(kind: &EventKind) -> Origin {
     match kind {
         EventKind::MessageQueued(MessageQueued { from: by, .. })
         | EventKind::RewindRequested(RewindRequested { by, .. })

@@ -301,6 +301,15 @@ fn holders(state: &State, events: &[Event], seqs: &[Seq]) -> Result<BTreeSet<Eve
             }
         }
     }
+    // What other agents wrote goes with the answer that shows it.
+    let shows = |event: &&Event| held.contains(&event.id);
+    let shown: Vec<EventId> = events
+        .iter()
+        .filter(shows)
+        .filter_map(|event| if let EventKind::ModelFinished(data) = &event.kind { Some(data) } else { None })
+        .flat_map(|data| data.calls.iter().flat_map(|call| call.messages.clone()))
+        .collect();
+    held.extend(shown);
     Ok(held)
 }
 

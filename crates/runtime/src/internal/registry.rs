@@ -1,11 +1,12 @@
 //! The internal tools that there are.
 
 use crate::internal::goal::Goal;
+use crate::internal::inbox::Inbox;
 use crate::internal::look_back::{Expand, OlderMessages, PastCalls, PastResult};
 use crate::internal::tool::{InternalTool, Purpose};
 
 /// Each of them. Whoever adds one adds it here.
-const ALL: [&dyn InternalTool; 5] = [&Goal, &OlderMessages, &PastCalls, &PastResult, &Expand];
+const ALL: [&dyn InternalTool; 6] = [&Goal, &Inbox, &OlderMessages, &PastCalls, &PastResult, &Expand];
 
 /// The internal tool of a name.
 pub(crate) fn find(name: &str) -> Option<&'static dyn InternalTool> {
@@ -30,12 +31,12 @@ pub fn look_back_tools() -> impl Iterator<Item = &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mainpath_tools::Tools;
+    use mainpath_tools::{CheckMessages, Tools};
     use std::collections::BTreeSet;
 
     #[test]
     fn the_tools_that_count_as_internal_are_those_that_are_answered_here() {
-        let tools = Tools::kernel().with_internal();
+        let tools = Tools::kernel().with_internal().with(CheckMessages);
         let specs = tools.specs();
         let is_internal = |name: &&str| tools.doc(name).is_some_and(|doc| doc.internal);
         let internal: BTreeSet<&str> = specs.iter().map(|spec| spec.name.as_str()).filter(is_internal).collect();

@@ -19,9 +19,14 @@ pub(crate) struct SettleInput<'a> {
     pub store: ScopedStore<'a>,
 }
 
-/// Whether an answer looks back, so that the log is needed.
-pub(crate) fn looks_back(reply: &Reply) -> bool {
+/// Whether an answer looks back.
+fn looks_back(reply: &Reply) -> bool {
     reply.calls.iter().any(|call| is_for(call, Purpose::LookBack) || is_for(call, Purpose::ShowMore))
+}
+
+/// Whether the whole log is needed to answer its calls.
+pub(crate) fn needs_log(reply: &Reply) -> bool {
+    looks_back(reply) || reply.calls.iter().any(|call| is_for(call, Purpose::Read))
 }
 
 /// Settles an answer. One whose text plans what cannot be is malformed, unless it is the last one. One that does nothing but look
@@ -48,7 +53,8 @@ pub(crate) async fn settle(mut reply: Box<Reply>, with: SettleInput<'_>) -> Inpu
     let looks_back = looks_back(&reply);
     let aside = looks_back && is_aside(&reply);
     let room = if looks_back { room(state, &reply, aside) } else { 0 };
-    let mut context = InternalContext { state, tools, log, store, room, plan, ops, head, expand: reply.expand };
+    let (read, expand) = (Vec::new(), reply.expand);
+    let mut context = InternalContext { state, tools, log, store, room, plan, ops, head, read, expand };
     answer_calls(&mut reply, &mut context).await;
     let InternalContext { plan, mut ops, expand, .. } = context;
     ops.extend(planning.map_or(Vec::new(), |planning| planning.finish(&plan)));
@@ -64,8 +70,10 @@ async fn answer_calls(reply: &mut Reply, context: &mut InternalContext<'_>) {
         let name = call.planned.tool.as_deref().unwrap_or_default();
         let is_internal = context.tools.doc(name).is_some_and(|doc| doc.internal);
         let Some(tool) = find(name).filter(|_| is_internal) else { continue };
+        let known = context.read.len();
         match tool.answer(call.arguments(), context).await {
             Ok(answer) => {
+                call.planned.messages = context.read.get(known..).unwrap_or_default().to_vec();
                 (call.planned.answer, call.planned.once) = (Some(answer), tool.purpose() == Purpose::LookBack);
             }
             Err(problem) => call.planned.problem = Some(problem),

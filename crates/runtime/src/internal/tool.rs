@@ -3,7 +3,7 @@
 use mainpath_core::{Goals, Log, State};
 use mainpath_store::ScopedStore;
 use mainpath_tools::{Fut, Tools};
-use mainpath_types::{GoalOp, Seq};
+use mainpath_types::{EventId, GoalOp, Seq};
 use serde::de::DeserializeOwned;
 
 /// What calls of an internal tool are for.
@@ -11,6 +11,8 @@ use serde::de::DeserializeOwned;
 pub(crate) enum Purpose {
     /// To change the plan.
     Plan,
+    /// To read what other agents sent.
+    Read,
     /// To look into what is no longer shown. An answer that does nothing else leaves nothing behind.
     LookBack,
     /// To be shown more from here on. The same holds.
@@ -49,6 +51,8 @@ pub(crate) struct InternalContext<'a> {
     pub ops: Vec<GoalOp>,
     /// The number that the answer gets.
     pub head: Option<Seq>,
+    /// The messages of other agents that were shown, by their events.
+    pub read: Vec<EventId>,
     /// How many more messages are to be shown from here on.
     pub expand: Option<u32>,
 }

@@ -1,9 +1,10 @@
 //! What models, tools, people and fools say in a simulated life.
 
 use super::{
-    Answered, Asking, CallId, CallState, Decision, Edit, Effect, EffectClass, FileChange, FileState, InputKind, Part,
-    PlannedCall, Principal, QuestionSent, Reply, RewindRequested, Seq, SkillBy, SkillSelected, StopReason, TOOLS,
-    TimerKey, ToolOutput, Usage, Verdict, World, hook_texts, model_summary, pending, summarise, summary_input,
+    Answered, Asking, CHECK_MESSAGES, CallId, CallState, Decision, Edit, Effect, EffectClass, FileChange, FileState,
+    InputKind, MessageReceived, Part, PlannedCall, Principal, QuestionSent, Reply, RewindRequested, Seq, SkillBy,
+    SkillSelected, StopReason, TOOLS, TimerKey, ToolOutput, Usage, Verdict, World, hook_texts, model_summary, pending,
+    summarise, summary_input,
 };
 use crate::plans::goal_op;
 
@@ -35,6 +36,22 @@ impl World {
         })));
     }
 
+    /// Another agent sends a message, now and then one that came before.
+    pub(super) fn hears_of_another(&mut self) {
+        let (from, text) = (Principal::agent("other"), format!("news {}", self.rng.u32(0..9)));
+        let id = self.rng.bool().then(|| format!("msg_{}", self.rng.u32(0..6)));
+        self.offer_any(InputKind::Receive(MessageReceived { from, conversation: None, id, text }));
+    }
+
+    /// A call that reads what waits in the inbox, some of it or all.
+    fn checks(&mut self) -> PlannedCall {
+        let mut messages: Vec<_> = self.machine.state().inbox.unread().map(|arrival| arrival.event).collect();
+        messages.truncate(self.rng.usize(0..=messages.len()));
+        let verdict = Verdict { decision: Decision::Allow, rule: "sim".into(), reason: String::new() };
+        let (tool, answer) = (Some(CHECK_MESSAGES.into()), Some("what others say".into()));
+        PlannedCall { tool, verdict: Some(verdict), answer, messages, ..PlannedCall::default() }
+    }
+
     pub(super) fn reply(&mut self, request: u32, calls: u16, usage: Option<Usage>) -> Reply {
         let mut parts = vec![Part::text(format!("answer {request}"))];
         let mut planned = Vec::new();
@@ -49,6 +66,7 @@ impl World {
             let verdict = Verdict { decision, rule: "sim".into(), reason: format!("{effect:?}") };
             planned.push(match self.rng.u32(0..12) {
                 0 => PlannedCall { problem: Some("unknown tool".into()), ..PlannedCall::default() },
+                2 => self.checks(),
                 1 => {
                     let answer = Some("answered at once".into());
                     PlannedCall { tool: Some(name.into()), verdict: Some(verdict), answer, ..PlannedCall::default() }
