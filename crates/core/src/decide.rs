@@ -5,7 +5,7 @@ use crate::calls::end::{resolved, started};
 use crate::calls::question;
 use crate::children::decide as children;
 use crate::context::{compact, cut, decide as context};
-use crate::conversation::{clear, decide as conversation, inbox, name};
+use crate::conversation::{clear, decide as conversation, name, received};
 use crate::error::Decided;
 use crate::goals::decide as goals;
 use crate::model::cost::abandoned;
@@ -66,7 +66,7 @@ pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventK
         InputKind::RecallCalls { calls } => context::recall(state, calls),
         InputKind::ContextTexts { turn, texts } => goals::hooks_said(state, *turn, texts),
         InputKind::ChangeGoals { ops, by } => goals::change(state, ops, by),
-        InputKind::Receive(message) => inbox::decide(state, message),
+        InputKind::Receive(message) => received::decide(state, message),
         InputKind::Name(named) => name::decide(state, named),
         InputKind::SelectSkill(data) => skills::decide::select(state, data),
         InputKind::LoadResource(data) => skills::decide::load(state, data),

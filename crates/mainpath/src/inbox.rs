@@ -2,10 +2,10 @@
 
 use crate::trace::Read;
 use crate::{Error, ErrorKind, Logs, Trace};
-use mainpath_core::{Refusal, State, may_receive};
+use mainpath_core::{Refusal, State, apply, may_receive};
 use mainpath_runtime::{Mail, Vault, post};
 use mainpath_store::{Scope, Store, TraceStore};
-use mainpath_types::{MessageReceived, Principal, TraceId};
+use mainpath_types::{Event, MessageReceived, Principal, TraceId};
 
 /// A message of an agent for another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,9 +77,19 @@ pub(crate) async fn leave(
 ) -> Result<Left, Error> {
     let scope = Scope { tenant: scope.tenant.clone(), principal: message.sender() };
     let at = TraceStore::new(store, &scope, trace);
-    let Read { log, state, .. } = Read::of(at).await?;
+    let Read { log, mut state, .. } = Read::of(at).await?;
     if log.events.is_empty() {
         return Err(Error::new(ErrorKind::NotFound, format!("there is no trace {trace}")));
+    }
+    // What was left and not taken in yet counts as well.
+    let mut mail = at.mail(state.log.mail.upto).await?;
+    mail.retain(|entry| !state.log.mail.has(entry.id));
+    for entry in mail {
+        if let Ok(Mail::AgentMessage { text, conversation, id }) = serde_json::from_str(&entry.body) {
+            let kind = MessageReceived { from: entry.from, conversation, id, text }.into();
+            let id = state.log.last + 1;
+            apply(&mut state, &Event { id, ts: entry.at, turn: 0, mail: None, kind });
+        }
     }
     match message.check(&state) {
         Ok(()) => {}

@@ -5,6 +5,7 @@ mod children;
 mod drawn;
 mod forks;
 mod said;
+mod spec;
 
 use crate::plans::hook_texts;
 use crate::{check, prefix};
@@ -14,11 +15,12 @@ use mainpath_core::{
     Reply, State, TimerKey, apply, model_summary, next_step, pack, pending, summarise, summary_input,
 };
 use mainpath_types::{
-    Asking, Breach, BudgetMode, CHECK_MESSAGES, CallId, ChildLimits, Decision, EffectClass, Event, EventId, EventKind,
-    Fallback, FileChange, FileState, Finished, Limits, MessageMode, MessageReceived, Millis, ModelError,
-    ModelErrorKind, Part, PlannedCall, Price, Principal, Profile, QuestionSent, RateLimit, Recovery, RewindRequested,
-    Seq, Shares, SkillBy, SkillSelected, Spec, StopReason, SummaryMode, ToolOutput, ToolSpec, Usage, Verdict,
+    Asking, Breach, BudgetMode, CallId, ChildLimits, Decision, EffectClass, Event, EventId, EventKind, Fallback,
+    FileChange, FileState, Finished, Limits, MessageMode, MessageReceived, Millis, ModelError, ModelErrorKind, Part,
+    PlannedCall, Principal, QuestionSent, RateLimit, Recovery, RewindRequested, Seq, Shares, SkillBy, SkillSelected,
+    StopReason, SummaryMode, ToolOutput, Usage, Verdict,
 };
+pub use spec::{hearing, spec};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How hostile the world is.
@@ -53,44 +55,6 @@ pub struct World {
     /// The events that broke what the main path showed, and how many items of it stand after each.
     broken: BTreeMap<EventId, usize>,
     not_done: BTreeSet<CallId>,
-}
-
-const TOOLS: [(&str, EffectClass, bool); 6] = [
-    ("read", EffectClass::ReadOnly, false),
-    ("put", EffectClass::Idempotent, false),
-    ("write", EffectClass::LocalWrite, true),
-    ("bash", EffectClass::ProcessControl, false),
-    ("ask", EffectClass::AskPerson, false),
-    ("agent", EffectClass::StartChild, false),
-];
-
-/// A spec with one tool of each kind.
-pub fn spec(limits: Limits, context_window: u32) -> Spec {
-    let tool = |&(name, effect, can_probe): &(&str, EffectClass, bool)| ToolSpec {
-        name: name.into(),
-        description: String::new(),
-        input_schema: serde_json::json!({}),
-        effect,
-        can_probe,
-        ..ToolSpec::default()
-    };
-    Spec {
-        instructions: "Work.".into(),
-        tools: TOOLS.iter().map(tool).collect(),
-        limits,
-        temperature: None,
-        context_window,
-        reserved_output: 64,
-        price: Price { input: 3_000_000, output: 15_000_000, cache_read: 0, cache_write: 0 },
-        ..Spec::new("simulated", Profile::Trace)
-    }
-}
-
-/// The same with the tool that reads messages of other agents.
-pub fn hearing(mut spec: Spec) -> Spec {
-    let (name, effect) = (CHECK_MESSAGES.into(), EffectClass::ReadOnly);
-    spec.tools.push(ToolSpec { name, effect, input_schema: serde_json::json!({}), ..ToolSpec::default() });
-    spec
 }
 
 impl World {

@@ -19,7 +19,7 @@ pub struct ConfigArgs {
 }
 
 /// Every key with what holds where nobody sets it. A test holds the list to what the file may have.
-const KEYS: [(&str, &str); 85] = [
+const KEYS: [(&str, &str); 86] = [
     ("model", "the first one found"),
     ("fallback", "none"),
     ("profile", "trace"),
@@ -93,6 +93,7 @@ const KEYS: [(&str, &str); 85] = [
     ("experience.embeddings.headers", "none"),
     ("experience.embeddings.least", "40"),
     ("names.model", "none"),
+    ("people.agents", "false"),
     ("people.ask", "whoever follows the run"),
     ("people.contacts", "none"),
     ("people.webhook", "off"),

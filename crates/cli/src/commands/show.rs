@@ -154,6 +154,9 @@ async fn path(
     for (at, line) in children(logs, trace, events).await?.iter().enumerate() {
         out(&format!("{}{line}", if at == 0 { "agents  " } else { "        " }))?;
     }
+    for arrival in state.inbox.unread() {
+        out(&format!("inbox   a message from {}", plain(&arrival.from)))?;
+    }
     let mut path: Vec<(Seq, NodeKind, EventId)> =
         state.tree.up(state.tree.head).map(|(seq, node)| (seq, node.kind, node.event)).collect();
     path.reverse();

@@ -308,6 +308,9 @@ impl Printer {
                     ),
                 );
             }
+            EventKind::MessageReceived(data) if !quiet => {
+                self.line("·", &format!("{} sent the agent a message", data.from))
+            }
             EventKind::MailRefused(data) if !quiet => self.line("!", &data.problem),
             EventKind::RunFinished(data) if !quiet => {
                 (self.branch, self.tries.0) = (None, 0);

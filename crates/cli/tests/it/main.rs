@@ -24,6 +24,7 @@ mod forks;
 mod hardening;
 mod helping;
 mod hooks;
+mod inboxes;
 mod injections;
 mod integrity;
 mod kept_rules;

@@ -9,4 +9,5 @@ pub(crate) mod inbox;
 pub(crate) mod name;
 pub(crate) mod opening;
 pub(crate) mod queues;
+pub(crate) mod received;
 pub(crate) mod tree;

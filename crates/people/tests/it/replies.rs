@@ -3,7 +3,9 @@
 use crate::signatures::headers;
 use futures_util::future::BoxFuture;
 use http::HeaderMap;
-use mainpath_people::{Answer, Channel, Desk, From, Keys, Request, Response, Taken, Which, handle, sign};
+use mainpath_people::{
+    AgentWord, Answer, Channel, Desk, From, Keys, Request, Response, Taken, Which, WordTaken, handle, sign,
+};
 use serde_json::{Value, json};
 use std::sync::Mutex;
 
@@ -11,11 +13,12 @@ use std::sync::Mutex;
 pub struct Clerk {
     says: Taken,
     taken: Mutex<Vec<Answer>>,
+    words: Mutex<Vec<AgentWord>>,
 }
 
 impl Clerk {
     pub fn new(says: Taken) -> Clerk {
-        Clerk { says, taken: Mutex::default() }
+        Clerk { says, taken: Mutex::default(), words: Mutex::default() }
     }
 
     pub fn taken(&self) -> Vec<Answer> {
@@ -24,6 +27,20 @@ impl Clerk {
 }
 
 impl Desk for Clerk {
+    /// Of one id it is told once; what is for nobody's trace has none.
+    fn word(&self, word: AgentWord) -> BoxFuture<'_, WordTaken> {
+        let mut words = self.words.lock().unwrap();
+        let taken = match word.trace.as_str() {
+            "nobody's" => WordTaken::NoTrace("there is no trace".into()),
+            "deaf" => WordTaken::Refused("it has no inbox".into()),
+            "full disk" => WordTaken::Failed("no space is left".into()),
+            _ if words.iter().any(|known| known.id == word.id) => WordTaken::Before,
+            _ => WordTaken::Received,
+        };
+        words.push(word);
+        Box::pin(async move { taken })
+    }
+
     fn answer(&self, answer: Answer) -> BoxFuture<'_, Taken> {
         self.taken.lock().unwrap().push(answer);
         let says = self.says.clone();
@@ -45,6 +62,35 @@ fn reply(body: &str, says: Taken) -> ((u16, Value), Vec<Answer>) {
     let clerk = Clerk::new(says);
     let signed = headers(&sign("a secret", "m1", 1_000, body.as_bytes()));
     (take("/people/webhook", &signed, body.as_bytes(), KEYS, &clerk, 1_000), clerk.taken())
+}
+
+#[test]
+fn a_genuine_message_of_an_agent_is_handed_on_and_answered_by_what_became_of_it() {
+    let clerk = Clerk::new(Taken::NotTheirs);
+    let send = |id: &str, body: Value| {
+        let body = body.to_string();
+        let signed = headers(&sign("a secret", id, 1_000, body.as_bytes()));
+        take("/webhook/a2a-messages", &signed, body.as_bytes(), KEYS, &clerk, 1_000)
+    };
+    let word = json!({"from_agent_id": "reviewer", "content": "Broken.", "conversation_id": "pr-7", "trace": "t"});
+    assert_eq!(send("m1", word.clone()), (200, json!({"status": "received"})));
+    assert_eq!(send("m1", word), (200, json!({"status": "already_received"})));
+    let to = |trace: &str| json!({"from_agent_id": "reviewer", "content": "Broken.", "conversation_id": trace});
+    assert_eq!(send("m2", to("nobody's")), (404, json!({"error": "there is no trace"})));
+    assert_eq!(send("m3", to("deaf")), (409, json!({"error": "it has no inbox"})));
+    assert_eq!(send("m4", to("full disk")), (503, json!({"error": "no space is left"})));
+    assert_eq!(send("m5", json!({"from_agent_id": "", "content": "x", "trace": "t"})).0, 400);
+    assert_eq!(send("m5", json!({"from_agent_id": "x", "content": "x"})).0, 400);
+    let first = AgentWord {
+        from: "reviewer".into(),
+        trace: "t".into(),
+        conversation: Some("pr-7".into()),
+        id: "m1".into(),
+        text: "Broken.".into(),
+    };
+    assert_eq!(clerk.words.lock().unwrap()[0], first);
+    let forged = headers(&sign("another", "m6", 1_000, b"{}"));
+    assert_eq!(take("/webhook/a2a-messages", &forged, b"{}", KEYS, &clerk, 1_000).0, 401);
 }
 
 #[test]

@@ -1,12 +1,14 @@
 //! What models, tools, people and fools say in a simulated life.
 
+use super::spec::TOOLS;
 use super::{
-    Answered, Asking, CHECK_MESSAGES, CallId, CallState, Decision, Edit, Effect, EffectClass, FileChange, FileState,
-    InputKind, MessageReceived, Part, PlannedCall, Principal, QuestionSent, Reply, RewindRequested, Seq, SkillBy,
-    SkillSelected, StopReason, TOOLS, TimerKey, ToolOutput, Usage, Verdict, World, hook_texts, model_summary, pending,
-    summarise, summary_input,
+    Answered, Asking, CallId, CallState, Decision, Edit, Effect, EffectClass, FileChange, FileState, InputKind,
+    MessageReceived, Part, PlannedCall, Principal, QuestionSent, Reply, RewindRequested, Seq, SkillBy, SkillSelected,
+    StopReason, TimerKey, ToolOutput, Usage, Verdict, World, hook_texts, model_summary, pending, summarise,
+    summary_input,
 };
 use crate::plans::goal_op;
+use mainpath_types::CHECK_MESSAGES;
 
 impl World {
     /// A skill is loaded: by a running call, by a person, or by whoever set the agent up.
