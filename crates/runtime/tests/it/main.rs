@@ -3,6 +3,7 @@
 
 mod blobs;
 mod cancelling;
+mod children;
 mod context_hooks;
 mod crashes;
 mod foreign;
