@@ -249,7 +249,11 @@ fn refused(place: &Place) -> String {
 #[test]
 fn where_no_copy_can_be_made_the_second_writer_is_told_why() {
     type Make = fn(&Path);
-    let cases: [(&str, Make); 7] = [
+    let cases: [(&str, Make); 8] = [
+        ("its repository's settings say that its files are in another folder (core.worktree = /usr/share)", |top| {
+            repository(top);
+            git(top, &["config", "core.worktree", "/usr/share"]);
+        }),
         ("the folder is in no git repository", |_| {}),
         ("its repository has no commit yet", |top| drop(git(top, &["init", "-q"]))),
         ("its repository has unresolved conflicts", |top| {
