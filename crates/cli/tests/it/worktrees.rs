@@ -351,6 +351,36 @@ fn an_agent_in_a_folder_of_a_repository_works_in_that_folder_of_its_copy() {
     nothing_is_left(&place, &top);
 }
 
+#[test]
+fn a_run_that_comes_to_a_limit_names_the_changes_that_wait() {
+    for (turns, waits) in [("1", vec![0, 1]), ("2", vec![1])] {
+        let (place, server) = (place(), writers(0, false));
+        repository(&place.work);
+        let done = place.run_on(&server, &["--yes", "--max-turns", turns, "Have both written."]);
+        assert_eq!(done.code, 4, "{done:#?}");
+        let (handed, root) = (handed(&place, &root(&place)), root(&place));
+        let mut all: Vec<&str> = handed.iter().map(|one| one["child"].as_str().unwrap()).collect();
+        if waits.len() > 1 {
+            all.sort_unstable();
+        }
+        let child = |at: usize| all[at];
+        let line = match waits.as_slice() {
+            [one] => format!(
+                "Changes of an agent wait, not yet taken: {} (1 file). To take them: mainpath take {root}\n",
+                child(*one)
+            ),
+            _ => format!(
+                "Changes of agents wait, not yet taken: {0} (1 file), {1} (1 file). To take those of one: mainpath take {0}\n",
+                child(0),
+                child(1)
+            ),
+        };
+        assert!(done.err.contains(&line), "{line}{done:#?}");
+        assert!(place.ok(&["show", &root]).contains(&line));
+        place.ok(&["replay", &root]);
+    }
+}
+
 /// A model that has two agents write at once: the first one by this command. If the person then says so, the first one goes on with another.
 fn two_with(command: &'static str, then: &'static str) -> ModelServer {
     server(move |request| {
