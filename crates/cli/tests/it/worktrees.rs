@@ -1,5 +1,6 @@
 //! Agents that write side by side: each in a copy of the folder, which stays as it was until somebody takes their changes.
 
+use crate::pty::Terminal;
 use crate::support::*;
 use mainpath_testkit::model_server::{Answer, ModelServer};
 use serde_json::{Value, json};
@@ -379,6 +380,36 @@ fn a_run_that_comes_to_a_limit_names_the_changes_that_wait() {
         assert!(place.ok(&["show", &root]).contains(&line));
         place.ok(&["replay", &root]);
     }
+}
+
+#[test]
+fn links_out_of_the_folder_are_taken_only_by_somebody_who_was_told_of_them() {
+    let (place, server) = (
+        place(),
+        two_with(
+            "mkdir d; ln -s /etc/passwd out; ln -s ../../x d/up; ln -s ../b.txt d/in; ln -s $PWD/../x abs",
+            "true",
+        ),
+    );
+    repository(&place.work);
+    assert_eq!(place.run_on(&server, &["--yes", "Have both written."]).code, 0);
+    let child = handed(&place, &root(&place))[0]["child"].as_str().unwrap().to_string();
+    let before = held(&place.work);
+    let refused = place.run(&["take", &child]);
+    let told =
+        "nothing was changed: 3 links out of the folder; somebody has to agree to that at a terminal: mainpath take";
+    refused.fails(1, told);
+    for link in
+        ["d/up would be a link out of the folder, to ../../x", "out would be a link out of the folder, to /etc/passwd"]
+    {
+        assert!(refused.err.contains(&format!("! {link}\n")), "{refused:#?}");
+    }
+    assert_eq!(differing(&before, &held(&place.work)), Vec::<String>::new());
+    let mut terminal = Terminal::start(&place, &["take", &child], &[]);
+    terminal.shows("! out would be a link out of the folder, to /etc/passwd", 1);
+    terminal.types("y\n");
+    terminal.end();
+    assert_eq!(std::fs::read_link(place.work.join("out")).unwrap(), Path::new("/etc/passwd"));
 }
 
 /// A model that has two agents write at once: the first one by this command. If the person then says so, the first one goes on with another.
