@@ -301,6 +301,26 @@ fn the_text_protocol_selects_and_runs_by_actions_of_its_own() {
 }
 
 #[test]
+fn a_skill_that_is_not_filled_in_is_warned_about() {
+    let place = Place::new();
+    place.ok(&["skills", "new", "mine"]);
+    let file = place.work.join(".mainpath/skills/mine/SKILL.md");
+    let folder = file.parent().unwrap().to_str().unwrap();
+    let about =
+        "     warning: line 3: the description is still the template's; say what the skill does and when to use it\n";
+    let steps = "     warning: its steps are still the template's; write what is to be done\n";
+    let told = || place.ok(&["skills", "validate", folder]);
+    assert_eq!(told(), format!("ok   {folder}\n{about}{steps}"));
+    assert_eq!(place.ok(&["skills", "validate", "--spec", folder]), format!("ok   {folder}\n"));
+    let text = std::fs::read_to_string(&file).unwrap();
+    let filled: String = text.lines().filter(|line| !line.contains('…')).map(|line| format!("{line}\n")).collect();
+    let filled =
+        filled.replace("name: mine\n", "name: mine\ndescription: Paints doors. Use it when one is to be painted.\n");
+    std::fs::write(&file, filled + "1. Paint.\n").unwrap();
+    assert_eq!(told(), format!("ok   {folder}\n"));
+}
+
+#[test]
 fn skills_are_made_shown_and_checked() {
     let place = Place::new();
     let made = place.ok(&["skills", "new", "my-skill", "--description", "Does: it all"]);
