@@ -320,6 +320,33 @@ fn a_repository_s_agent_counts_only_when_it_is_trusted_and_only_as_it_was_then()
 }
 
 #[test]
+fn a_faulty_agent_of_a_repository_is_not_trusted_and_its_fault_is_told() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.work.join(".git")).unwrap();
+    let file = ".mainpath/agents/odd.md";
+    write(&place, file, "---\nmax_turns: x\ntemperature: y\n---\n");
+    let path = place.work.join(file).display().to_string();
+    let fault = format!("{path}, line 2: max_turns: expected a whole number, 0 or more, not \"x\"");
+    place
+        .run(&["agents", "trust", "odd"])
+        .fails(2, &format!("the preset odd is faulty; mend it before you trust it: {fault} (and 1 more)"));
+    assert_eq!(of(&place, "odd")["standing"], "untrusted", "nothing is trusted");
+    assert!(!place.home.join("trusted-agents.json").exists());
+    let listed = place.ok(&["agents"]);
+    let told = format!("untrusted and faulty: mend it before you trust it\n  ! {fault}\n");
+    assert!(listed.contains(&told), "{listed}");
+    assert!(place.ok(&["agents", "trust"]).ends_with("what is faulty has to be mended before it can be trusted\n"));
+    // What else is in a file can be used; it is said what cannot.
+    let both = json!({"fine": {"description": "x"}, "odd": {"temperature": "y"}});
+    write(&place, "presets.json", &both.to_string());
+    std::fs::remove_file(place.work.join(file)).unwrap();
+    let trusted = place.run(&["agents", "trust", "fine"]);
+    assert_eq!((trusted.code, trusted.err.as_str()), (0, "! odd in it is faulty and cannot be used\n"), "{trusted:#?}");
+    assert_eq!(of(&place, "fine")["standing"], "ready");
+    assert_eq!(of(&place, "odd")["standing"], "faulty");
+}
+
+#[test]
 fn the_first_of_a_name_counts_and_what_it_hides_is_named_but_what_is_not_trusted_hides_nothing() {
     let place = Place::new();
     std::fs::create_dir_all(place.work.join(".git")).unwrap();
