@@ -68,11 +68,17 @@ fn an_explorer_is_offered_reading_tools_its_instructions_and_fifteen_turns_and_s
     assert_eq!(offered(&server, 0), reading);
     let words = "You work as the agent \"explore\". Its instructions:\nYou explore the files of the folder";
     assert!(system(&server, 0).contains(words), "{}", system(&server, 0));
-    assert_eq!(results(&server), ["Denied (run.deny.3): A call of bash is denied by the rule run.deny.3.".to_string()]);
+    assert_eq!(
+        results(&server),
+        ["Denied (preset explore: bash): A call of bash is denied by the preset explore: bash.".to_string()]
+    );
     let trace = place.trace();
     let begun = spec(&place, &trace);
     assert_eq!(begun["limits"]["turns"], 15);
-    assert_eq!(begun["rules"]["deny"], json!(["write_text_file", "edit_text_file", "bash", "agent"]));
+    assert_eq!(
+        begun["rules"]["deny"],
+        json!(["write_text_file", "edit_text_file", "bash", "agent"].map(|tool| format!("{tool} # preset explore")))
+    );
     assert_eq!(begun["preset"]["name"], "explore");
     assert_eq!((&begun["preset"]["source"], &begun["preset"]["skills"]), (&json!("builtin"), &json!(["planning"])));
     assert_eq!(begun["relations"]["agent_type"], "explore");
@@ -153,7 +159,7 @@ fn an_agents_own_file_says_everything_and_flags_come_before_it() {
     let begun = spec(&place, &place.trace());
     let limits = ["turns", "calls", "tokens", "run_timeout_ms"].map(|name| begun["limits"][name].as_u64().unwrap());
     assert_eq!(limits, [3, 9, 50_000, 90_000], "the narrower of both");
-    assert_eq!(begun["rules"]["deny"], json!(["bash(rm *)"]));
+    assert_eq!(begun["rules"]["deny"], json!(["bash(rm *) # preset careful"]));
     let args = ["--agent", "careful", "--max-turns", "8", "--temperature", "0.2", "--tools", "list_files", "Go."];
     assert_eq!(place.run_on(&server, &args).code, 0);
     assert_eq!(
@@ -263,7 +269,7 @@ fn commands_that_an_agent_is_held_to_are_the_only_ones_whatever_else_allows_more
     let told = results(&server);
     assert_eq!(
         told[0],
-        "Denied (run.commands.1): The command \"rm a.txt\" is not among the commands that this agent may run: bash(git *)."
+        "Denied (preset: commands git *): The command \"rm a.txt\" is not among the commands that this agent may run: bash(git *)."
     );
     assert!(told[1].contains("git version"), "{told:?}");
     assert_eq!(place.run(&["run", "-c", "--yes", "--allow", "bash(rm *)", "Go."]).code, 0);

@@ -119,7 +119,7 @@ async fn a_child_of_a_preset_that_narrows_is_narrowed_and_one_yes_for_a_run_is_f
     let child = host.child_spec("git", &parent, 2).unwrap();
     assert_eq!(tools(&child), ["bash", "read_text_file"]);
     assert_eq!(child.rules.commands, [vec!["make *".to_string()], vec!["git *".to_string()]], "it must be both");
-    assert_eq!(child.rules.deny, ["count_words"]);
+    assert_eq!(child.rules.deny, ["count_words # preset git"]);
     assert_eq!((child.mode, child.mode_for), (ApprovalMode::Yes, Some(1)));
     let later = host.child_spec("git", &parent, 3).unwrap();
     assert_eq!((later.mode, later.mode_for), (ApprovalMode::Ask, None));
