@@ -120,7 +120,12 @@ fn a_script_is_asked_about_with_its_content_and_runs_only_with_that_content() {
     assert!(places[0].as_str().unwrap().starts_with("sha256:"), "{places:?}");
     // Somebody changes what lies beside the script, and then the approval comes.
     std::fs::write(folder.join("references/guide.md"), "# Other\n").unwrap();
-    place.ok(&["approve", &trace]);
+    // What is approved is what was seen, and it is shown by its content here as it is where it is asked.
+    let shown = |text: &str| {
+        text.lines().find(|line| line.contains("it runs sha256:")).unwrap().trim_start_matches(['·', ' ']).to_string()
+    };
+    let approved = place.run(&["approve", &trace]);
+    assert_eq!((approved.code, shown(&approved.err)), (0, shown(&done.err)));
     let done = place.run(&["resume", &trace, "--park"]);
     assert_eq!((done.code, done.out.as_str()), (0, "The end.\n"), "{done:#?}");
     assert!(observed(&server).contains("changed since it was judged"), "{}", observed(&server));
