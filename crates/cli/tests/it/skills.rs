@@ -306,6 +306,23 @@ fn the_text_protocol_selects_and_runs_by_actions_of_its_own() {
 }
 
 #[test]
+fn a_task_that_begins_with_a_name_that_is_none_is_refused_and_a_path_is_not() {
+    let (place, server) = (Place::new(), scripted(vec![Answer::text("Read."); 4]));
+    let line = "there is no skill or command /nonesuch; the skills are /planning, /research, /browser; put another word before it if \
+                the agent is to read it";
+    place.run_on(&server, &["/nonesuch do it"]).fails(2, line);
+    assert_eq!(place.traces(), Vec::<String>::new(), "nothing has begun");
+    for text in ["/etc/hosts is odd", "/tmp is full", "/** a comment */", "say /nonesuch"] {
+        assert_eq!(place.run_on(&server, &[text]).out, "Read.\n", "{text}");
+        assert!(server.requests().pop().unwrap().body()["messages"].to_string().contains(text));
+    }
+    place.run(&["run", "-c", "/nonesuch"]).fails(2, "there is no skill or command /nonesuch; ");
+    // Without any skills there are none to name.
+    place.config("skills = false\n");
+    place.run_on(&server, &["/nonesuch"]).fails(2, "there is no skill or command /nonesuch, and no skills here; put");
+}
+
+#[test]
 fn a_skill_that_is_not_filled_in_is_warned_about() {
     let place = Place::new();
     place.ok(&["skills", "new", "mine"]);
