@@ -20,7 +20,7 @@ pub struct AnswerArgs {
     /// The trace (its id or a unique part of it)
     pub trace: String,
     /// The answer: a text, the number of a choice, or - for standard input; before it the call, such as 4.0, if several are asked
-    #[arg(required = true, num_args = 1..=2, value_name = "[CALL] ANSWER")]
+    #[arg(required = true, num_args = 1..=2, value_name = "ANSWER")]
     pub words: Vec<String>,
 }
 

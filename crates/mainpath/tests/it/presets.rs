@@ -60,7 +60,7 @@ async fn an_agent_of_a_preset_has_its_tools_and_limits_and_what_its_caller_says_
     let agent = place.agent().await.preset("counter");
     let spec = agent.spec().unwrap();
     assert_eq!((tools(&spec), spec.limits.turns), (vec!["count_words"], Some(4)));
-    assert_eq!(spec.rules, RunRules { deny: vec!["bash".into()], ..RunRules::default() });
+    assert_eq!(spec.rules, RunRules { deny: vec!["bash # preset counter".into()], ..RunRules::default() });
     let source = place.work().parent().unwrap().join("data/agents/counter.md").display().to_string();
     let (name, instructions) = ("counter".to_string(), "Count.".to_string());
     assert_eq!(spec.preset, Some(AppliedPreset { name, source, skills: Some(vec![]), instructions }));
