@@ -30,8 +30,7 @@ pub(crate) async fn is_kept(context: &EffectContext, child: &TraceId) -> bool {
     let place = context.shared.config.worktrees.as_ref().map(|worktrees| worktrees.of(child));
     let Some(place) = place else { return false };
     // One whose folder is gone is nothing to go on in.
-    let is_there = tokio::fs::metadata(&place.tree).await.is_ok();
-    is_there && matches!(place.read().await, Ok(Some(record)) if record.kept)
+    place.is_there().await && matches!(place.read().await, Ok(Some(record)) if record.kept)
 }
 
 /// Makes the copy of a child, or finds it again. Errors: there can be none, for the parent's model.
@@ -56,7 +55,7 @@ pub(crate) async fn with_changes(context: &EffectContext, child: &Child, came_to
         Ok(None) => return came_to,
         Ok(Some(handed)) => HandedBack { patch: handed.patch, files: handed.files, ..ended.handed.clone() },
         Err(problem) => {
-            let is_there = tokio::fs::metadata(&place.tree).await.is_ok();
+            let is_there = place.is_there().await;
             let lost = kept(&in_line(context, &problem), Some(&place).filter(|_| is_there), child.trace.as_ref());
             let problem = ended.handed.problem.iter().cloned().chain([lost]).collect::<Vec<_>>().join("; ");
             HandedBack { problem: Some(problem), ..ended.handed.clone() }
