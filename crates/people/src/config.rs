@@ -123,6 +123,15 @@ impl PeopleConfig {
         webhook.chain(feishu).chain(email).map(|name| name.as_str().to_string()).collect()
     }
 
+    /// The section that is missing for a channel to be used.
+    pub fn missing(&self, channel: Channel) -> Option<&'static str> {
+        match channel {
+            Channel::Webhook => self.webhook.is_none().then_some("[people.webhook]"),
+            Channel::Feishu => self.feishu.is_none().then_some("[people.feishu]"),
+            Channel::Email => self.email.is_none().then_some("[people.email]"),
+        }
+    }
+
     /// What can never hold. Errors: the key, and what is wrong with it.
     pub fn check(&self) -> Result<(), (Vec<&str>, String)> {
         if let Some(name) = self.ask.as_ref().filter(|name| !self.contacts.contains_key(*name)) {
@@ -148,13 +157,8 @@ impl PeopleConfig {
                 return wrong("this name means somebody else in a log; choose another".into());
             }
             for channel in contact.ways() {
-                let (has, part) = match channel {
-                    Channel::Webhook => (self.webhook.is_some(), "webhook"),
-                    Channel::Feishu => (self.feishu.is_some(), "feishu"),
-                    Channel::Email => (self.email.is_some(), "email"),
-                };
-                if !has {
-                    return wrong(format!("[people.{part}] is missing"));
+                if let Some(part) = self.missing(channel) {
+                    return wrong(format!("{part} is missing"));
                 }
             }
             for channel in &contact.channels {

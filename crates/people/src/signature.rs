@@ -46,6 +46,15 @@ pub fn sign(secret: &str, id: &str, now: u64, body: &[u8]) -> Signed {
     Signed { headers: [(ID, id.into()), (TIMESTAMP, timestamp), (SIGNATURE, signature)] }
 }
 
+/// Whether a message of this time is new enough, in seconds since 1970. Errors: it is too old, or of a clock that is fast.
+pub(crate) fn check_age(at: u64, now: u64) -> Result<(), &'static str> {
+    match now.abs_diff(at) > LONGEST_AGE {
+        true if at > now => Err("its time is more than 5 minutes in the future; check the clocks"),
+        true => Err("it is older than 5 minutes"),
+        false => Ok(()),
+    }
+}
+
 /// Whether a message is genuine and new enough. Returns its id. Errors: what is wrong, in a few words.
 pub fn verify(secret: &str, headers: &HeaderMap, body: &[u8], now: u64) -> Result<String, &'static str> {
     let header =
@@ -66,8 +75,6 @@ pub fn verify(secret: &str, headers: &HeaderMap, body: &[u8], now: u64) -> Resul
     if !signatures.split_ascii_whitespace().any(fits) {
         return Err("the signature is wrong");
     }
-    if now.abs_diff(at) > LONGEST_AGE {
-        return Err("it is older than 5 minutes");
-    }
+    check_age(at, now)?;
     Ok(id.into())
 }

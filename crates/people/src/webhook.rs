@@ -100,7 +100,7 @@ struct Body {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "answer is a text or a number")]
 enum Words {
     Text(String),
     Number(u32),

@@ -261,6 +261,23 @@ pub(crate) fn parse_one(
     })
 }
 
+/// What stands between a rule and the preset that it comes from.
+const OF_PRESET: &str = " # preset ";
+
+/// A rule's text that also says from which preset it comes: denials are told by that name.
+pub fn with_preset(rule: &str, preset: &str) -> String {
+    format!("{rule}{OF_PRESET}{preset}")
+}
+
+/// A rule's text, and the preset that it comes from if it says so. The names of presets are letters, digits and `-_. `.
+pub(crate) fn of_preset(text: &str) -> (&str, Option<&str>) {
+    let fits = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.' | ' ');
+    match text.rsplit_once(OF_PRESET) {
+        Some((rule, name)) if !name.is_empty() && name.chars().all(fits) => (rule, Some(name)),
+        _ => (text, None),
+    }
+}
+
 /// An origin by its name.
 fn one_origin(name: &str) -> Result<Origin, String> {
     Origin::deserialize(de::IntoDeserializer::<value::Error>::into_deserializer(name)).map_err(|error| {

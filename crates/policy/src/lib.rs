@@ -27,7 +27,7 @@ mod weigh;
 
 pub use checks::{Breach, Budget, Checks, PastCall, PastRun};
 pub use facts::{CallFacts, PathFact, UrlFact};
-pub use file::PolicyError;
+pub use file::{PolicyError, with_preset};
 pub use grant::{Attempt, Grant};
 pub use judge::{
     AppliedRule, Explanation, NON_INTERACTIVE, PartVerdict, Rules, explain, is_asked_by_default, is_unattended, judge,

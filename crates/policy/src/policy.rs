@@ -1,6 +1,7 @@
 //! The rules of a run, layer by layer.
 
-use crate::file::{PolicyError, parse, parse_one};
+use crate::file::{PolicyError, of_preset, parse, parse_one};
+use crate::part::short;
 use crate::pattern::Folders;
 use crate::rule::{Layer, Rule};
 use mainpath_types::{Decision, EffectClass};
@@ -81,11 +82,15 @@ impl Policy {
         Ok(())
     }
 
-    /// Adds a rule of the command line, such as `bash(git push *) if origin = web`. Errors: what is wrong with it.
+    /// Adds a rule of the command line, such as `bash(git push *) if origin = web`, or of a preset ([`crate::with_preset`]). Errors: what
+    /// is wrong with it.
     pub fn add_rule(&mut self, decision: Decision, text: &str) -> Result<(), PolicyError> {
         let word = decision.as_str();
         let number = 1 + self.rules.iter().filter(|rule| rule.layer == Layer::Run && rule.decision == decision).count();
-        let rule = parse_one(decision, Layer::Run, format!("run.{word}.{number}"), text, &self.folders)
+        let (text, preset) = of_preset(text);
+        let id =
+            preset.map_or_else(|| format!("run.{word}.{number}"), |name| format!("preset {name}: {}", short(text)));
+        let rule = parse_one(decision, Layer::Run, id, text, &self.folders)
             .map_err(|problem| PolicyError { place: format!("--{word}"), problem })?;
         self.rules.push(rule);
         self.rehash();
@@ -95,7 +100,7 @@ impl Policy {
     /// Denies every command that is none of these, such as `git *`, whatever else allows it. Of several such lists a command must be in
     /// each. Errors: what is wrong with one.
     pub fn bound_commands(&mut self, commands: &[String]) -> Result<(), PolicyError> {
-        let id = format!("run.commands.{}", 1 + self.command_bounds.len());
+        let id = format!("preset: commands {}", short(&commands.join(", ")));
         let patterns: Vec<String> = commands.iter().map(|command| format!("bash({command})")).collect();
         let rule = parse_one(Decision::Allow, Layer::Run, id, &patterns.join("\n"), &self.folders)
             .map_err(|problem| PolicyError { place: "commands".into(), problem })?;

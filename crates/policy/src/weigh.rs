@@ -216,19 +216,20 @@ impl Said<'_> {
             };
         }
         let does = match (self.decision, self.certain) {
-            (_, false) => "may match the rule",
-            (Decision::Allow, _) => "is allowed by the rule",
-            (Decision::Ask, _) => "needs your approval by the rule",
-            (Decision::Deny, _) => "is denied by the rule",
+            (_, false) => "may match",
+            (Decision::Allow, _) => "is allowed by",
+            (Decision::Ask, _) => "needs your approval by",
+            (Decision::Deny, _) => "is denied by",
         };
         let id = &self.rule.id;
+        let rule = if id.starts_with("preset ") { "the" } else { "the rule" };
         let end = match (self.certain, self.rule.decision) {
             (false, Decision::Deny) => " (deny); not all of it is known before it runs",
             (false, _) => " (ask); not all of it is known before it runs",
             (true, _) => "",
         };
         let why = self.rule.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_else(|| ".".into());
-        let mut reason = format!("{subject} {does} {id}{end}{why}");
+        let mut reason = format!("{subject} {does} {rule} {id}{end}{why}");
         if let Some(first) = reason.get(..1).map(str::to_uppercase) {
             reason.replace_range(..1, &first);
         }

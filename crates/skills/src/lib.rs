@@ -48,7 +48,10 @@ pub use script::{Script, copy_skill, script};
 pub use search::{Hit, Search};
 pub use skill::{Card, Location, Shadowed, Skill, Standing};
 pub use trust::{MOST_BYTES, MOST_FILES, Trusted, Untrusted, content_hash};
-pub use validate::{LONGEST_COMPATIBILITY, LONGEST_DESCRIPTION, LONGEST_NAME, Strictness, validate, validate_text};
+pub use validate::{
+    LONGEST_COMPATIBILITY, LONGEST_DESCRIPTION, LONGEST_NAME, Strictness, TEMPLATE_BODY, TEMPLATE_DESCRIPTION,
+    validate, validate_text,
+};
 pub use walk::Skipped;
 pub use words::words;
 pub use yaml::{At, Document, Entry, Node, Value, parse};

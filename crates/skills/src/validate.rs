@@ -19,6 +19,11 @@ pub const LONGEST_NAME: usize = 64;
 pub const LONGEST_DESCRIPTION: usize = 1024;
 /// The longest text on compatibility, in characters.
 pub const LONGEST_COMPATIBILITY: usize = 500;
+/// The description of a skill that was made to be filled in.
+pub const TEMPLATE_DESCRIPTION: &str =
+    "What it does. Use it when … (say in which situations, in the words of who asks).";
+/// The text of one, below its title.
+pub const TEMPLATE_BODY: &str = "1. First …\n2. Then …\n3. Check the result: …\n";
 /// The largest file of a skill that is validated, in bytes.
 const LARGEST_FILE: u64 = 16 << 20;
 /// The names of a skill's file, the preferred one first.
@@ -32,7 +37,7 @@ pub enum Strictness {
     /// The Agent Skills specification.
     Spec,
     /// The specification with our extensions, `disable-model-invocation` and `metadata.effect`. Each of them is a finding, and
-    /// no error.
+    /// no error. What was made to be filled in and is not is a warning.
     Ours,
 }
 
@@ -94,6 +99,9 @@ pub fn validate_text(text: &str, folder: Option<&str>, strictness: Strictness) -
         Some(Node { value: Value::Map(entries), .. }) => findings.extend(check_fields(&entries, folder, strictness)),
         _ => findings.push(Finding::error(Some(1), "the front matter must be fields: name: …, description: …")),
     }
+    if strictness == Strictness::Ours && parts.body.contains(TEMPLATE_BODY) {
+        findings.push(Finding::warning(None, "its steps are still the template's; write what is to be done"));
+    }
     findings
 }
 
@@ -105,7 +113,13 @@ fn check_fields(entries: &[Entry], folder: Option<&str>, strictness: Strictness)
         let line = Some(key.line);
         match name.as_str() {
             "name" => findings.extend(check_name(value, folder)),
-            "description" => findings.extend(check_description(value)),
+            "description" => {
+                findings.extend(check_description(value));
+                if strictness == Strictness::Ours && text_of(value).map(strip) == Some(TEMPLATE_DESCRIPTION) {
+                    let text = "the description is still the template's; say what the skill does and when to use it";
+                    findings.push(Finding::warning(Some(value.line), text));
+                }
+            }
             "compatibility" => findings.extend(check_compatibility(value)),
             "metadata" if strictness == Strictness::Ours => findings.extend(check_effect(value)),
             DISABLE_MODEL_INVOCATION if strictness == Strictness::Ours => {

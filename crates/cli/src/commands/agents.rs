@@ -106,6 +106,9 @@ fn list(presets: &Presets, as_json: bool) -> Result<Exit, Failure> {
 /// What an agent is for, or why it cannot be used.
 fn standing(listed: &Listed, description: &str) -> String {
     match (listed.standing(), listed.distrust) {
+        (Standing::Untrusted, _) if !listed.faults.is_empty() => {
+            "untrusted and faulty: mend it before you trust it".into()
+        }
         (Standing::Untrusted, Some(why)) => {
             let name = quoted(&listed.preset.name);
             format!("untrusted: {}; mainpath agents show {name}, then mainpath agents trust {name}", why.words())
@@ -216,6 +219,9 @@ fn trust(app: &Installation, presets: &Presets, args: &AgentsTrustArgs) -> Resul
         }
         if let Some(first) = trusted.first() {
             let file = plain(&first.preset.source);
+            for faulty in trusted.iter().filter(|listed| !listed.faults.is_empty()) {
+                eprintln!("! {} in it is faulty and cannot be used", plain(&faulty.preset.name));
+            }
             out(&format!("{file} is trusted in its present text; trust it again after a change"))?;
         }
     }
@@ -227,6 +233,9 @@ fn trust(app: &Installation, presets: &Presets, args: &AgentsTrustArgs) -> Resul
         }
         match waiting.len() {
             0 => out("no agent of this folder waits for trust")?,
+            _ if waiting.iter().all(|listed| !listed.faults.is_empty()) => {
+                out("what is faulty has to be mended before it can be trusted")?;
+            }
             _ => out("to trust one as shown here: mainpath agents trust NAME")?,
         }
     }

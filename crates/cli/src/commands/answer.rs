@@ -7,7 +7,6 @@ use crate::traces::asked::what;
 use crate::traces::questions::{Question, questions};
 use crate::traces::wanted::below;
 use crate::ui::out::out;
-use crate::ui::text::short;
 use clap::Args;
 use mainpath::Logs;
 use mainpath::core::{Bodies, CallState, State};
@@ -16,11 +15,12 @@ use mainpath::types::{CallId, EffectClass, TraceId};
 
 /// `mainpath answer`
 #[derive(Args, Debug)]
+#[command(override_usage = "mainpath answer <TRACE> [CALL] <ANSWER>")]
 pub struct AnswerArgs {
     /// The trace (its id or a unique part of it)
     pub trace: String,
-    /// The call, such as 4.0 [default: the only open question], then the answer: a text, the number of a choice, or - for standard input
-    #[arg(required = true, num_args = 1..=2, value_names = ["CALL", "ANSWER"])]
+    /// The answer: a text, the number of a choice, or - for standard input; before it the call, such as 4.0, if several are asked
+    #[arg(required = true, num_args = 1..=2, value_name = "ANSWER")]
     pub words: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ pub async fn answer(args: AnswerArgs) -> Result<Exit, Failure> {
     let question = which(&trace, &state, &bodies, &open, call)?;
     let mail = Mail::Answer { call: question.call, text: text.trim().into(), via: Some("command".into()) };
     logs.send(&trace, &mail).await?;
-    let done = format!("answered call {} of {trace} ({})", question.call, short(&text, 60));
+    let done = format!("answered call {} of {trace} ({})", question.call, question.answered(text.trim()));
     match driven_elsewhere(&logs, &trace)? {
         true => out(&done)?,
         false => out(&format!("{done}; if it is not running, continue with: mainpath resume {}", trace.root()))?,

@@ -27,7 +27,7 @@ use mainpath::agent;
 use mainpath::agent::{check_model, find_model};
 use mainpath::presets::check_kept;
 use mainpath::runtime::Mail;
-use mainpath::skills::{is_named, select_named};
+use mainpath::skills::{no_such_name, select_named};
 use mainpath::spec_of;
 use mainpath::types::{FinishReason, MessageMode, RunRules, TraceId};
 use std::path::Path;
@@ -190,11 +190,13 @@ impl Chat<'_> {
                 Typed::Steer(text) | Typed::Next(text) => text,
                 // A short yes is an answer to the agent.
                 Typed::Late => line,
-                Typed::Unknown(_) if self.is_skill(&line)? => line,
-                Typed::Unknown(word) => {
-                    eprintln!("there is no command {}; /help lists the commands", plain(&word));
-                    continue;
-                }
+                Typed::Unknown(_) => match self.no_such_name(&line)? {
+                    None => line,
+                    Some(why) => {
+                        eprintln!("{}; /help lists the commands", plain(&why));
+                        continue;
+                    }
+                },
                 Typed::Bare(word) => {
                     eprintln!("{word} needs a text: {word} TEXT");
                     continue;
@@ -285,10 +287,10 @@ impl Chat<'_> {
         }))
     }
 
-    /// Whether a line begins with the name of a skill.
-    fn is_skill(&self, line: &str) -> Result<bool, Failure> {
+    /// What there is instead of the `/NAME` that a line begins with; `None` if it names a skill, or is something to say.
+    fn no_such_name(&self, line: &str) -> Result<Option<String>, Failure> {
         let here = agent::workspace(self.run.agent.workspace.as_deref())?;
-        Ok(is_named(line, &here, self.app.shelf.as_ref()))
+        Ok(no_such_name(line, &here, self.app.shelf.as_ref()))
     }
 
     /// A run for one message.

@@ -4,7 +4,7 @@ use crate::args::one::OneTrace;
 use crate::exit::{Exit, Failure, logs};
 use crate::runs::settle::settle;
 use crate::runs::task::read_all;
-use crate::traces::allow::{in_a_line, keep, offer};
+use crate::traces::allow::{in_a_line, keep, leads, offer};
 use crate::traces::asked::{Asked, Standing, asked, denied, folder_of, none_waits, what, whole_of, why_not};
 use crate::traces::forget::forget_said;
 use crate::traces::taking::taken_by;
@@ -253,7 +253,10 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
     };
     let takes = taken_by(&logs, &trace, row, &bodies, args.arguments.as_deref()).await;
     let whole: Vec<String> = whole.into_iter().chain(takes).collect();
-    if !args.yes && !is_wanted(&whole)? {
+    // What new arguments lead to is found when the rules are checked again.
+    let judged = row.and_then(|row| row.judged.as_ref()).filter(|_| args.arguments.is_none());
+    let leads = judged.and_then(|judged| leads(&judged.places));
+    if !args.yes && !is_wanted(&whole, leads.as_deref())? {
         out(&format!("call {call} of {trace} is not approved"))?;
         return Ok(Exit::ApprovalNeeded);
     }
@@ -287,10 +290,13 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
     decided(&logs, &trace, &mail, &format!("approved call {call} of {trace} ({what})")).await
 }
 
-/// Shows all of a call. At a terminal a person who has not seen it yet is asked, unless it is a short line.
-fn is_wanted(whole: &[String]) -> Result<bool, Failure> {
+/// Shows all of a call, and what it runs or where it leads. At a terminal a person who has not seen it yet is asked, unless it is a short
+/// line.
+fn is_wanted(whole: &[String], leads: Option<&str>) -> Result<bool, Failure> {
     whole.iter().for_each(|line| eprintln!("│ {line}"));
-    let is_short = matches!(whole, [] | [_]) && whole.iter().all(|line| line.chars().count() <= GIST);
+    leads.iter().for_each(|line| eprintln!("  {line}"));
+    let is_short =
+        leads.is_none() && matches!(whole, [] | [_]) && whole.iter().all(|line| line.chars().count() <= GIST);
     if is_short || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(true);
     }

@@ -5,7 +5,7 @@ use crate::runs::signals::Signals;
 use crate::ui::out::out;
 use crate::ui::text::plain;
 use clap::{Args, Subcommand};
-use mainpath::people::{AnswerDesk, Contact, listen};
+use mainpath::people::{AnswerDesk, Channel, Contact, PeopleConfig, listen};
 use mainpath::types::TraceId;
 use mainpath::{Installation, Logs};
 use std::net::SocketAddr;
@@ -52,13 +52,18 @@ fn list() -> Result<Exit, Failure> {
     }
     for (name, contact) in &config.contacts {
         let usual = if config.ask.as_ref() == Some(name) { "  (asked where a question names nobody)" } else { "" };
-        out(&plain(&format!("{name}  {}{usual}", ways(contact))))?;
+        out(&plain(&format!("{name}  {}{usual}", ways(config, contact))))?;
     }
     Ok(Exit::Ok)
 }
 
-fn ways(contact: &Contact) -> String {
-    let ways: Vec<String> = contact.ways().iter().map(ToString::to_string).collect();
+/// The channels to a contact, in their order; of one that cannot be used, what is missing.
+fn ways(config: &PeopleConfig, contact: &Contact) -> String {
+    let way = |channel: &Channel| match config.missing(*channel) {
+        Some(section) => format!("{channel} (cannot be used: {section} is missing in config.toml)"),
+        None => channel.to_string(),
+    };
+    let ways: Vec<String> = contact.ways().iter().map(way).collect();
     if ways.is_empty() { "no channel".into() } else { ways.join(", ") }
 }
 

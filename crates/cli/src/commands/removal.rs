@@ -191,6 +191,7 @@ pub async fn purge(args: PurgeArgs) -> Result<Exit, Failure> {
     }
     if !args.dry_run {
         Index::forget(&logs.store, &logs.scope, &removed)?;
+        logs.home.forget_copies(&removed).await?;
         let what = if removed.len() == 1 { "trace was" } else { "traces were" };
         out(&format!("{} {what} removed", number(removed.len() as u64)))?;
     }

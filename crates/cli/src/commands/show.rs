@@ -17,7 +17,7 @@ use crate::ui::term::screen::in_a_row;
 use crate::ui::text::{count, number, plain, short, span, spent, were};
 use clap::Args;
 use mainpath::Logs;
-use mainpath::core::{Bodies, Node, NodeKind, State, ending, short_name, status};
+use mainpath::core::{Bodies, Node, NodeKind, State, short_name, status};
 use mainpath::runtime::{EnvModels, Hydrated, replay as again, views, wire::Projector};
 use mainpath::types::{Event, EventId, EventKind, FinishReason, Seq, Spent, TraceId};
 use std::sync::Arc;
@@ -181,7 +181,9 @@ async fn path(
     for line in waiting(logs, trace, state, bodies).await? {
         out(&format!("\n{line}"))?;
     }
-    if let Some(end) = ending(state, bodies).filter(|end| end.reason != FinishReason::Final) {
+    if let Some(end) =
+        views::ending(logs.scoped(), state, bodies).await?.filter(|end| end.reason != FinishReason::Final)
+    {
         out(&format!("\n{}", plain(&end.answer)))?;
     }
     Ok(())

@@ -7,8 +7,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use mainpath::Home;
 use mainpath::agent;
 use mainpath::agent_skills::{
-    Finding, Layer, LoadError, Severity, Skill, Skills, Standing, Strictness, is_valid, list_files, load_body,
-    validate, validate_text,
+    Finding, Layer, LoadError, Severity, Skill, Skills, Standing, Strictness, TEMPLATE_BODY, TEMPLATE_DESCRIPTION,
+    is_valid, list_files, load_body, validate, validate_text,
 };
 use mainpath::skills::Shelf;
 use serde_json::{Value, json};
@@ -274,13 +274,10 @@ fn describe(skill: &Skill, as_json: bool) -> Result<(), Failure> {
 /// `mainpath skills new`
 fn new(args: &NewArgs) -> Result<Exit, Failure> {
     let description = args.description.as_deref().map(str::trim).filter(|text| !text.is_empty());
-    let description =
-        description.unwrap_or("What it does. Use it when … (say in which situations, in the words of who asks).");
+    let description = description.unwrap_or(TEMPLATE_DESCRIPTION);
     let quoted = serde_json::to_string(description).map_err(|error| Failure::error(error.to_string()))?;
     let name = &args.name;
-    let text = format!(
-        "---\nname: {name}\ndescription: {quoted}\n---\n# {name}\n\n1. First …\n2. Then …\n3. Check the result: …\n"
-    );
+    let text = format!("---\nname: {name}\ndescription: {quoted}\n---\n# {name}\n\n{TEMPLATE_BODY}");
     let wrong = validate_text(&text, Some(name), Strictness::Spec);
     if let Some(finding) = wrong.iter().find(|finding| finding.severity == Severity::Error) {
         return Err(Failure::usage(plain(&finding.text)));

@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::runs::follow::is_attended;
 use crate::traces::taking::lines;
 use crate::ui::out::out;
-use crate::ui::text::count;
+use crate::ui::text::{count, plain};
 use clap::Args;
 use mainpath::trace::{Taking, Took};
 use mainpath::types::TraceId;
@@ -34,6 +34,15 @@ pub async fn take(args: TakeArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     held(&app.logs, &trace)?;
+    let links = changes.links_out(app.logs.home.protected()).await?;
+    links.iter().for_each(|link| eprintln!("! {}", plain(link)));
+    if !links.is_empty() && !is_attended() {
+        let which = count(links.len() as u64, "link");
+        return Err(Failure::error(format!(
+            "nothing was changed: {which} out of the folder; somebody has to agree to that at a terminal: mainpath take {trace} {}",
+            changes.child
+        )));
+    }
     if is_attended() && !is_wanted(&changes)? {
         out("nothing was changed")?;
         return Ok(Exit::ApprovalNeeded);

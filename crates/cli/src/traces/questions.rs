@@ -22,6 +22,8 @@ pub struct Question {
     pub gist: String,
     /// All of it: its words, numbered choices, files.
     pub lines: Vec<String>,
+    /// What it asks, where that can be read.
+    asked: Option<AskHumanArgs>,
     /// Whom it is for, and whether it went there.
     sent: Option<String>,
     /// When it expires.
@@ -59,19 +61,23 @@ pub async fn questions(logs: &Logs, state: &State, bodies: &dyn Bodies) -> Resul
             Some(due) if due <= now => Standing::Expired,
             _ => Standing::Open,
         };
-        let (gist, lines) = words(call, bodies);
-        Question { call: call.id, gist, lines, sent: sent(call), due, standing }
+        let asked = arguments_of(call, bodies).and_then(AskHumanArgs::read);
+        let (gist, lines) = words(call, asked.as_ref(), bodies);
+        Question { call: call.id, gist, lines, asked, sent: sent(call), due, standing }
     });
     Ok(made.collect())
 }
 
 /// A question in a line, and all of it. Of a tool of somebody's own: its arguments.
-fn words(call: &Call, bodies: &dyn Bodies) -> (String, Vec<String>) {
-    let arguments = bodies.get(call.arguments).and_then(|kind| arguments_in(kind, call.id)).unwrap_or_default();
-    match AskHumanArgs::read(arguments) {
-        Some(args) => asked(&args),
-        None => (what(call, bodies), vec![plain(arguments)]),
+fn words(call: &Call, args: Option<&AskHumanArgs>, bodies: &dyn Bodies) -> (String, Vec<String>) {
+    match args {
+        Some(args) => asked(args),
+        None => (what(call, bodies), vec![plain(arguments_of(call, bodies).unwrap_or_default())]),
     }
+}
+
+fn arguments_of<'a>(call: &Call, bodies: &'a dyn Bodies) -> Option<&'a str> {
+    bodies.get(call.arguments).and_then(|kind| arguments_in(kind, call.id))
 }
 
 /// The same of its arguments.
@@ -97,6 +103,15 @@ impl Question {
     /// Whether somebody can still answer it.
     pub fn is_open(&self) -> bool {
         self.standing == Standing::Open
+    }
+
+    /// An answer to it in a few words: with the choice that it picks by its number.
+    pub fn answered(&self, text: &str) -> String {
+        let chosen = self.asked.as_ref().and_then(|asked| asked.chosen(text)).map(|choice| choice.label.trim());
+        match chosen.filter(|label| !label.eq_ignore_ascii_case(text)) {
+            Some(label) => format!("{}: {}", short(text, 20), short(label, 60)),
+            None => short(text, 60),
+        }
     }
 
     /// A line for people: what is asked, and what is to be done.

@@ -102,7 +102,8 @@ pub fn ended(parent: &TraceId, data: &SubTraceCompleted) -> String {
         ChildOutcome::Stopped => "was stopped",
     };
     let what = match (problem, answer.trim()) {
-        (Some(problem), _) => short(problem, 200),
+        // It may say where work is kept, and what to do.
+        (Some(problem), _) => short(problem, 1_000),
         (None, "") if files.is_empty() => "it said nothing".into(),
         (None, "") => format!("it changed {}", count(files.len() as u64, "file")),
         (None, answer) => short(answer, 100),

@@ -5,9 +5,10 @@ use crate::exit::Failure;
 use crate::runs::follow::Follow;
 use crate::ui::prompt::{Said, understand};
 use mainpath::runtime::Mail;
-use mainpath::skills::select_named;
+use mainpath::skills::{no_such_name, select_named};
 use mainpath::spec_of;
 use mainpath::types::{GoalOp, MessageMode};
+use std::path::Path;
 
 /// A line that answers no question.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,8 +112,7 @@ impl Follow<'_> {
             }
             Typed::Unknown(word) => {
                 let Some((skill, rest)) = self.skill(line).await? else {
-                    self.say(&format!("there is no command {word}; /help lists the commands"));
-                    return Ok(false);
+                    return self.unknown(line).await;
                 };
                 let scope = &self.app.logs.scope;
                 self.runtime.send(scope, &self.trace, &skill).await?;
@@ -139,6 +139,20 @@ impl Follow<'_> {
         let (log, ..) = self.app.logs.read(&self.trace).await?;
         let Some(spec) = spec_of(&log) else { return Ok(None) };
         Ok(select_named(line, spec, self.app.shelf.as_ref())?)
+    }
+
+    /// A line that begins with a slash and no name of a skill: told, or queued if it is something to say.
+    async fn unknown(&mut self, line: &str) -> Result<bool, Failure> {
+        let (log, ..) = self.app.logs.read(&self.trace).await?;
+        let folder = spec_of(&log).map(|spec| spec.source().to_string()).unwrap_or_default();
+        if let Some(why) = no_such_name(line, Path::new(&folder), self.app.shelf.as_ref()) {
+            self.say(&format!("{why}; /help lists the commands"));
+            return Ok(false);
+        }
+        let mail = said(MessageMode::FollowUp, line.trim().into());
+        self.runtime.send(&self.app.logs.scope, &self.trace, &mail).await?;
+        self.say("queued; use /steer TEXT to redirect the run now");
+        Ok(true)
     }
 }
 

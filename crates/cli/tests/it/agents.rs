@@ -68,11 +68,17 @@ fn an_explorer_is_offered_reading_tools_its_instructions_and_fifteen_turns_and_s
     assert_eq!(offered(&server, 0), reading);
     let words = "You work as the agent \"explore\". Its instructions:\nYou explore the files of the folder";
     assert!(system(&server, 0).contains(words), "{}", system(&server, 0));
-    assert_eq!(results(&server), ["Denied (run.deny.3): A call of bash is denied by the rule run.deny.3.".to_string()]);
+    assert_eq!(
+        results(&server),
+        ["Denied (preset explore: bash): A call of bash is denied by the preset explore: bash.".to_string()]
+    );
     let trace = place.trace();
     let begun = spec(&place, &trace);
     assert_eq!(begun["limits"]["turns"], 15);
-    assert_eq!(begun["rules"]["deny"], json!(["write_text_file", "edit_text_file", "bash", "agent"]));
+    assert_eq!(
+        begun["rules"]["deny"],
+        json!(["write_text_file", "edit_text_file", "bash", "agent"].map(|tool| format!("{tool} # preset explore")))
+    );
     assert_eq!(begun["preset"]["name"], "explore");
     assert_eq!((&begun["preset"]["source"], &begun["preset"]["skills"]), (&json!("builtin"), &json!(["planning"])));
     assert_eq!(begun["relations"]["agent_type"], "explore");
@@ -153,7 +159,7 @@ fn an_agents_own_file_says_everything_and_flags_come_before_it() {
     let begun = spec(&place, &place.trace());
     let limits = ["turns", "calls", "tokens", "run_timeout_ms"].map(|name| begun["limits"][name].as_u64().unwrap());
     assert_eq!(limits, [3, 9, 50_000, 90_000], "the narrower of both");
-    assert_eq!(begun["rules"]["deny"], json!(["bash(rm *)"]));
+    assert_eq!(begun["rules"]["deny"], json!(["bash(rm *) # preset careful"]));
     let args = ["--agent", "careful", "--max-turns", "8", "--temperature", "0.2", "--tools", "list_files", "Go."];
     assert_eq!(place.run_on(&server, &args).code, 0);
     assert_eq!(
@@ -263,7 +269,7 @@ fn commands_that_an_agent_is_held_to_are_the_only_ones_whatever_else_allows_more
     let told = results(&server);
     assert_eq!(
         told[0],
-        "Denied (run.commands.1): The command \"rm a.txt\" is not among the commands that this agent may run: bash(git *)."
+        "Denied (preset: commands git *): The command \"rm a.txt\" is not among the commands that this agent may run: bash(git *)."
     );
     assert!(told[1].contains("git version"), "{told:?}");
     assert_eq!(place.run(&["run", "-c", "--yes", "--allow", "bash(rm *)", "Go."]).code, 0);
@@ -317,6 +323,33 @@ fn a_repository_s_agent_counts_only_when_it_is_trusted_and_only_as_it_was_then()
     place
         .run(&["agents", "trust", "explore"])
         .fails(2, "nothing to trust in the preset explore: it is not a repository's");
+}
+
+#[test]
+fn a_faulty_agent_of_a_repository_is_not_trusted_and_its_fault_is_told() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.work.join(".git")).unwrap();
+    let file = ".mainpath/agents/odd.md";
+    write(&place, file, "---\nmax_turns: x\ntemperature: y\n---\n");
+    let path = place.work.join(file).display().to_string();
+    let fault = format!("{path}, line 2: max_turns: expected a whole number, 0 or more, not \"x\"");
+    place
+        .run(&["agents", "trust", "odd"])
+        .fails(2, &format!("the preset odd is faulty; mend it before you trust it: {fault} (and 1 more)"));
+    assert_eq!(of(&place, "odd")["standing"], "untrusted", "nothing is trusted");
+    assert!(!place.home.join("trusted-agents.json").exists());
+    let listed = place.ok(&["agents"]);
+    let told = format!("untrusted and faulty: mend it before you trust it\n  ! {fault}\n");
+    assert!(listed.contains(&told), "{listed}");
+    assert!(place.ok(&["agents", "trust"]).ends_with("what is faulty has to be mended before it can be trusted\n"));
+    // What else is in a file can be used; it is said what cannot.
+    let both = json!({"fine": {"description": "x"}, "odd": {"temperature": "y"}});
+    write(&place, "presets.json", &both.to_string());
+    std::fs::remove_file(place.work.join(file)).unwrap();
+    let trusted = place.run(&["agents", "trust", "fine"]);
+    assert_eq!((trusted.code, trusted.err.as_str()), (0, "! odd in it is faulty and cannot be used\n"), "{trusted:#?}");
+    assert_eq!(of(&place, "fine")["standing"], "ready");
+    assert_eq!(of(&place, "odd")["standing"], "faulty");
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn a_conversation_goes_on_message_by_message_and_again_the_next_time_in_its_fold
     assert!(String::from_utf8(terminal.bytes()).unwrap().contains(" 0 s"));
     let trace = place.trace();
     terminal.types("/stear\r");
-    terminal.shows("there is no command /stear; /help lists the commands\r\n", 1);
+    terminal.shows("there is no skill or command /stear; the skills are /planning, /research, /browser; /help lists the commands\r\n", 1);
     terminal.types("/next\r");
     terminal.shows("/next needs a text: /next TEXT\r\n", 1);
     terminal.types("\u{4}");

@@ -24,6 +24,18 @@ fn webhook(url: &str) -> String {
     )
 }
 
+#[test]
+fn a_channel_that_cannot_be_used_is_named_with_the_section_that_is_missing() {
+    let place = Place::new();
+    let contacts = "[people.contacts.lan]\nemail = \"lan@example.com\"\nwebhook = true\n[people.contacts.mo]\n";
+    place.config(&format!("{contacts}[people.webhook]\nurl = \"http://127.0.0.1:1/ask\"\nsecret = \"HOOK\"\n"));
+    let listed = place.run(&["people", "list"]);
+    assert_eq!(
+        listed.out, "lan  webhook, email (cannot be used: [people.email] is missing in config.toml)\nmo  no channel\n",
+        "{listed:#?}"
+    );
+}
+
 /// A run that has asked by a channel, and its process has ended.
 fn asked(config: &str, more: &Value) -> (Place, ModelServer, String) {
     let (place, server) = (Place::new(), scripted(vec![asks(more), Answer::text("The end.")]));

@@ -29,6 +29,17 @@ fn parked(more: &Value) -> (Place, ModelServer, String) {
 }
 
 #[test]
+fn the_call_of_an_answer_need_not_be_named_and_the_help_says_so() {
+    let place = Place::new();
+    let help = place.ok(&["answer", "--help"]);
+    assert!(help.contains("Usage: mainpath answer <TRACE> [CALL] <ANSWER>\n"), "{help}");
+    assert!(!help.contains("<CALL>"), "{help}");
+    let (place, _server, trace) = parked(&json!({}));
+    let told = place.ok(&["answer", &trace, "Light Blue"]);
+    assert!(told.starts_with(&format!("answered call 2.0 of {trace} (Light Blue);")), "{told}");
+}
+
+#[test]
 fn a_question_waits_and_is_answered_by_another_process() {
     let (place, server, trace) = parked(&json!({}));
     let shown = place.ok(&["show"]);
@@ -43,7 +54,9 @@ fn a_question_waits_and_is_answered_by_another_process() {
     let told = place.ok(&["answer", &trace, "2.0", "2"]);
     assert_eq!(
         told,
-        format!("answered call 2.0 of {trace} (2); if it is not running, continue with: mainpath resume {trace}\n")
+        format!(
+            "answered call 2.0 of {trace} (2: light blue); if it is not running, continue with: mainpath resume {trace}\n"
+        )
     );
     let again = format!(
         "call 2.0 (Which colour should the door be?) has been answered; continue with: mainpath resume {trace}"
@@ -153,7 +166,7 @@ fn a_question_at_the_terminal_is_answered_from_elsewhere_or_expires_there() {
     terminal.shows("a number or words (Ctrl-D: later):", 1);
     let trace = place.trace();
     let told = place.ok(&["answer", &trace, "1"]);
-    assert_eq!(told, format!("answered call 2.0 of {trace} (1)\n"));
+    assert_eq!(told, format!("answered call 2.0 of {trace} (1: red)\n"));
     terminal.shows("? the agent asks:", 2);
     let (code, screen) = terminal.end();
     assert_eq!((code, screen.contains("The end.")), (0, true), "{screen}");

@@ -120,7 +120,12 @@ fn a_script_is_asked_about_with_its_content_and_runs_only_with_that_content() {
     assert!(places[0].as_str().unwrap().starts_with("sha256:"), "{places:?}");
     // Somebody changes what lies beside the script, and then the approval comes.
     std::fs::write(folder.join("references/guide.md"), "# Other\n").unwrap();
-    place.ok(&["approve", &trace]);
+    // What is approved is what was seen, and it is shown by its content here as it is where it is asked.
+    let shown = |text: &str| {
+        text.lines().find(|line| line.contains("it runs sha256:")).unwrap().trim_start_matches(['·', ' ']).to_string()
+    };
+    let approved = place.run(&["approve", &trace]);
+    assert_eq!((approved.code, shown(&approved.err)), (0, shown(&done.err)));
     let done = place.run(&["resume", &trace, "--park"]);
     assert_eq!((done.code, done.out.as_str()), (0, "The end.\n"), "{done:#?}");
     assert!(observed(&server).contains("changed since it was judged"), "{}", observed(&server));
@@ -298,6 +303,43 @@ fn the_text_protocol_selects_and_runs_by_actions_of_its_own() {
     assert_eq!((selected[0]["by"].as_str(), selected[0]["reason"].as_str()), (Some("model"), Some("a form")));
     let last = server.requests().pop().unwrap().body()["messages"].to_string();
     assert!(last.contains("ran with x"), "{last}");
+}
+
+#[test]
+fn a_task_that_begins_with_a_name_that_is_none_is_refused_and_a_path_is_not() {
+    let (place, server) = (Place::new(), scripted(vec![Answer::text("Read."); 4]));
+    let line = "there is no skill or command /nonesuch; the skills are /planning, /research, /browser; put another word before it if \
+                the agent is to read it";
+    place.run_on(&server, &["/nonesuch do it"]).fails(2, line);
+    assert_eq!(place.traces(), Vec::<String>::new(), "nothing has begun");
+    for text in ["/etc/hosts is odd", "/tmp is full", "/** a comment */", "say /nonesuch"] {
+        assert_eq!(place.run_on(&server, &[text]).out, "Read.\n", "{text}");
+        assert!(server.requests().pop().unwrap().body()["messages"].to_string().contains(text));
+    }
+    place.run(&["run", "-c", "/nonesuch"]).fails(2, "there is no skill or command /nonesuch; ");
+    // Without any skills there are none to name.
+    place.config("skills = false\n");
+    place.run_on(&server, &["/nonesuch"]).fails(2, "there is no skill or command /nonesuch, and no skills here; put");
+}
+
+#[test]
+fn a_skill_that_is_not_filled_in_is_warned_about() {
+    let place = Place::new();
+    place.ok(&["skills", "new", "mine"]);
+    let file = place.work.join(".mainpath/skills/mine/SKILL.md");
+    let folder = file.parent().unwrap().to_str().unwrap();
+    let about =
+        "     warning: line 3: the description is still the template's; say what the skill does and when to use it\n";
+    let steps = "     warning: its steps are still the template's; write what is to be done\n";
+    let told = || place.ok(&["skills", "validate", folder]);
+    assert_eq!(told(), format!("ok   {folder}\n{about}{steps}"));
+    assert_eq!(place.ok(&["skills", "validate", "--spec", folder]), format!("ok   {folder}\n"));
+    let text = std::fs::read_to_string(&file).unwrap();
+    let filled: String = text.lines().filter(|line| !line.contains('…')).map(|line| format!("{line}\n")).collect();
+    let filled =
+        filled.replace("name: mine\n", "name: mine\ndescription: Paints doors. Use it when one is to be painted.\n");
+    std::fs::write(&file, filled + "1. Paint.\n").unwrap();
+    assert_eq!(told(), format!("ok   {folder}\n"));
 }
 
 #[test]

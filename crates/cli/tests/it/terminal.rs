@@ -518,7 +518,8 @@ fn what_is_typed_during_a_run_is_read_now_or_after_it() {
     terminal.types("y\n");
     terminal.shows("no question is open; ignored", 1);
     terminal.types("/stear x\n");
-    terminal.shows("there is no command /stear; /help lists", 1);
+    terminal
+        .shows("there is no skill or command /stear; the skills are /planning, /research, /browser; /help lists", 1);
     terminal.types("/next And this.\n");
     terminal.shows("queued; use /steer TEXT to redirect the run now", 1);
     terminal.types("And that.\n");

@@ -1,5 +1,6 @@
 //! Agents that write side by side: each in a copy of the folder, which stays as it was until somebody takes their changes.
 
+use crate::pty::Terminal;
 use crate::support::*;
 use mainpath_testkit::model_server::{Answer, ModelServer};
 use serde_json::{Value, json};
@@ -249,7 +250,11 @@ fn refused(place: &Place) -> String {
 #[test]
 fn where_no_copy_can_be_made_the_second_writer_is_told_why() {
     type Make = fn(&Path);
-    let cases: [(&str, Make); 7] = [
+    let cases: [(&str, Make); 8] = [
+        ("its repository's settings say that its files are in another folder (core.worktree = /usr/share)", |top| {
+            repository(top);
+            git(top, &["config", "core.worktree", "/usr/share"]);
+        }),
         ("the folder is in no git repository", |_| {}),
         ("its repository has no commit yet", |top| drop(git(top, &["init", "-q"]))),
         ("its repository has unresolved conflicts", |top| {
@@ -345,4 +350,160 @@ fn an_agent_in_a_folder_of_a_repository_works_in_that_folder_of_its_copy() {
     let taken: Vec<String> = differing(&before, &held(&top)).into_iter().filter(|name| name != "sub").collect();
     assert_eq!(taken, ["sub/a.txt", "sub/untracked.txt"]);
     nothing_is_left(&place, &top);
+}
+
+#[test]
+fn a_run_that_comes_to_a_limit_names_the_changes_that_wait() {
+    for (turns, waits) in [("1", vec![0, 1]), ("2", vec![1])] {
+        let (place, server) = (place(), writers(0, false));
+        repository(&place.work);
+        let done = place.run_on(&server, &["--yes", "--max-turns", turns, "Have both written."]);
+        assert_eq!(done.code, 4, "{done:#?}");
+        let (handed, root) = (handed(&place, &root(&place)), root(&place));
+        let mut all: Vec<&str> = handed.iter().map(|one| one["child"].as_str().unwrap()).collect();
+        if waits.len() > 1 {
+            all.sort_unstable();
+        }
+        let child = |at: usize| all[at];
+        let line = match waits.as_slice() {
+            [one] => format!(
+                "Changes of an agent wait, not yet taken: {} (1 file). To take them: mainpath take {root}\n",
+                child(*one)
+            ),
+            _ => format!(
+                "Changes of agents wait, not yet taken: {0} (1 file), {1} (1 file). To take those of one: mainpath take {0}\n",
+                child(0),
+                child(1)
+            ),
+        };
+        assert!(done.err.contains(&line), "{line}{done:#?}");
+        assert!(place.ok(&["show", &root]).contains(&line));
+        place.ok(&["replay", &root]);
+    }
+}
+
+#[test]
+fn links_out_of_the_folder_are_taken_only_by_somebody_who_was_told_of_them() {
+    let (place, server) = (
+        place(),
+        two_with(
+            "mkdir d; ln -s /etc/passwd out; ln -s ../../x d/up; ln -s ../b.txt d/in; ln -s $PWD/../x abs",
+            "true",
+        ),
+    );
+    repository(&place.work);
+    assert_eq!(place.run_on(&server, &["--yes", "Have both written."]).code, 0);
+    let child = handed(&place, &root(&place))[0]["child"].as_str().unwrap().to_string();
+    let before = held(&place.work);
+    let refused = place.run(&["take", &child]);
+    let told =
+        "nothing was changed: 3 links out of the folder; somebody has to agree to that at a terminal: mainpath take";
+    refused.fails(1, told);
+    for link in
+        ["d/up would be a link out of the folder, to ../../x", "out would be a link out of the folder, to /etc/passwd"]
+    {
+        assert!(refused.err.contains(&format!("! {link}\n")), "{refused:#?}");
+    }
+    assert_eq!(differing(&before, &held(&place.work)), Vec::<String>::new());
+    let mut terminal = Terminal::start(&place, &["take", &child], &[]);
+    terminal.shows("! out would be a link out of the folder, to /etc/passwd", 1);
+    terminal.types("y\n");
+    terminal.end();
+    assert_eq!(std::fs::read_link(place.work.join("out")).unwrap(), Path::new("/etc/passwd"));
+}
+
+/// A model that has two agents write at once: the first one by this command. If the person then says so, the first one goes on with another.
+fn two_with(command: &'static str, then: &'static str) -> ModelServer {
+    server(move |request| {
+        let (task, turn) = (task(request.body()), request.count("assistant"));
+        match turn {
+            0 if task.contains("Write a.") => bash(command),
+            0 if task.contains("Change b.") => {
+                Answer::call("write_text_file", json!({"path": "c.txt", "content": "c"}))
+            }
+            2 if task.contains("Write a.") => bash(then),
+            _ if task.contains("Write a.") || task.contains("Change b.") => Answer::text("Done."),
+            0 => Answer::call("agent", json!({"task": "Write a."})).and_call("agent", json!({"task": "Change b."})),
+            2 => {
+                let said = request.body()["messages"].to_string();
+                let id = said.split("mainpath rm ").nth(1).unwrap().split('`').next().unwrap();
+                Answer::call("agent", json!({"task": "Go on.", "continue_from": id}))
+            }
+            _ => Answer::text("Both are done."),
+        }
+        .into()
+    })
+}
+
+#[test]
+fn what_no_patch_can_hold_is_named_and_its_copy_is_kept_until_it_is_mended_or_removed() {
+    let skips = "git skips what is called .git and folders that it cannot open";
+    let cases: [(&str, &str, String); 4] = [
+        (
+            "echo from a > a.txt; mkdir -p sub/.git ignored/x/.git; echo x | tee sub/.git/config > ignored/x/.git/config",
+            "true",
+            format!("no patch can hold what is in sub/.git: {skips}"),
+        ),
+        (
+            "echo from a > a.txt; git init -q sub; git init -q more; mkdir -p empty/.git",
+            "true",
+            format!("no patch can hold what is in more/.git, sub/.git: {skips}"),
+        ),
+        (
+            "echo from a > a.txt; git init -q sub; cd sub; git -c user.name=A -c user.email=a@b.c commit -q --allow-empty -m x",
+            "true",
+            format!("no patch can hold what is in sub/.git: {skips}"),
+        ),
+        ("echo from a > a.txt; echo x > 'git~1'", "rm 'git~1'", "git cannot add a file: invalid path 'git~1'".into()),
+    ];
+    for (command, then, why) in cases {
+        let (place, server) = (place(), two_with(command, then));
+        repository(&place.work);
+        let done = place.run_on(&server, &["--yes", "Have both written."]);
+        assert_eq!(done.code, 0, "{done:#?}");
+        let handed_back = handed(&place, &root(&place));
+        let (problem, child) =
+            (handed_back[0]["problem"].as_str().unwrap(), handed_back[0]["child"].as_str().unwrap().to_string());
+        let begins = format!("its changes cannot be handed back, because {why}. They are kept in ");
+        let rest = problem.strip_prefix(&begins).unwrap_or_else(|| panic!("{problem}"));
+        let (folder, to_do) = rest.split_once(". ").unwrap();
+        let advice = "Once that is removed or renamed there, continue it (continue_from), and they are handed back; `mainpath rm";
+        assert_eq!(to_do, format!("{advice} {child}` removes the folder"));
+        assert_eq!(std::fs::read_to_string(Path::new(folder).join("a.txt")).unwrap(), "from a\n");
+        // The person reads it as a whole.
+        assert!(done.err.contains(problem), "{done:#?}");
+        assert_eq!(handed_back[1]["files"], json!(["c.txt"]));
+        // A person removes what no command of an agent may; the agent mends the rest in the same folder, and all comes back.
+        for repository in ["sub/.git", "more/.git"].map(|inner| Path::new(folder).join(inner)) {
+            let _ = std::fs::remove_dir_all(&repository).or_else(|_| std::fs::remove_file(&repository));
+        }
+        let resumed = place.run_on(&server, &["--yes", "--trace", &root(&place), "Go on."]);
+        assert_eq!(resumed.out, "Both are done.\n", "{resumed:#?}");
+        let mended =
+            handed(&place, &root(&place)).into_iter().find(|one| one["child"] == *child && one["patch"].is_string());
+        assert!(mended.is_some(), "{why}: {:#?} {resumed:#?}", handed(&place, &root(&place)));
+        let files = mended.unwrap()["files"].clone();
+        assert!(files.as_array().unwrap().contains(&json!("a.txt")), "{files}");
+        nothing_is_left(&place, &place.work);
+    }
+}
+
+#[test]
+fn a_kept_copy_goes_with_its_trace() {
+    for remove in ["rm", "purge"] {
+        let (place, server) = (place(), two_with("echo x > 'git~1'", "true"));
+        repository(&place.work);
+        assert_eq!(place.run_on(&server, &["--yes", "Have both written."]).code, 0);
+        let child = handed(&place, &root(&place))[0]["child"].as_str().unwrap().to_string();
+        assert_eq!(git(&place.work, &["worktree", "list"]).lines().count(), 2);
+        match remove {
+            "rm" => place.ok(&["rm", "--yes", &child]),
+            _ => place.ok(&["purge", "--yes", "--keep", "0"]),
+        };
+        nothing_is_left(&place, &place.work);
+        if remove == "rm" {
+            place.ok(&["verify", &root(&place)]);
+            place.ok(&["show", &root(&place)]);
+        }
+    }
 }

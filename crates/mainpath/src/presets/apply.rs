@@ -4,7 +4,7 @@ use super::preset::{Preset, PresetLimits};
 use super::within;
 use crate::home::LimitsConfig;
 use crate::{AgentOptions, Error, ErrorKind};
-use mainpath_policy::ToolNames;
+use mainpath_policy::{ToolNames, with_preset};
 use mainpath_types::{AppliedPreset, Limits, RunRules, Spec};
 
 /// What a caller says of a new agent, put together with a preset.
@@ -32,10 +32,11 @@ impl Given {
 }
 
 impl Preset {
-    /// The rules that hold for who is made from it. They only deny.
+    /// The rules that hold for who is made from it. They only deny, and say in whose name.
     pub fn rules(&self) -> RunRules {
         let commands = Some(self.commands.clone()).filter(|commands| !commands.is_empty());
-        RunRules { deny: self.denied_tools.clone(), commands: commands.into_iter().collect(), ..RunRules::default() }
+        let deny = self.denied_tools.iter().map(|rule| with_preset(rule, &self.name)).collect();
+        RunRules { deny, commands: commands.into_iter().collect(), ..RunRules::default() }
     }
 
     /// What a spec keeps of it that is in no other field.

@@ -31,6 +31,13 @@ impl Listed {
             (None, _) => Standing::Faulty,
         }
     }
+
+    /// The first thing in it that is wrong, with its place, and how many more there are.
+    fn fault(&self) -> Option<String> {
+        let (first, more) = self.faults.split_first()?;
+        let more = if more.is_empty() { String::new() } else { format!(" (and {} more)", more.len()) };
+        Some(format!("{}{more}", self.told(first)))
+    }
 }
 
 /// The presets that there are in a workspace.
@@ -102,18 +109,17 @@ impl Presets {
             let line = format!("the preset {name} ({source}) comes with this repository, and {}", why.words());
             return Err(Error::new(ErrorKind::Refused, line));
         }
-        if let Some((first, more)) = listed.faults.split_first() {
-            let more = if more.is_empty() { String::new() } else { format!(" (and {} more)", more.len()) };
-            return Err(Error::invalid(format!("the preset {name} cannot be used: {}{more}", listed.told(first))));
+        match listed.fault() {
+            Some(fault) => Err(Error::invalid(format!("the preset {name} cannot be used: {fault}"))),
+            None => Ok(&listed.preset),
         }
-        Ok(&listed.preset)
     }
 
-    /// Trusts the file of a repository's preset, as it was read. Gives the presets that it holds. Errors: there is nothing to trust, or
-    /// nothing can be written.
+    /// Trusts the file of a repository's preset, as it was read. Gives the presets that it holds. Errors: there is nothing to trust,
+    /// something in the preset is wrong, or nothing can be written.
     pub fn trust(&self, home: &Home, name: &str) -> Result<Vec<&Listed>, Error> {
         let found = self.listed.iter().find(|listed| listed.preset.name == name && listed.distrust.is_some());
-        let Some(Listed { file: Some(file), hash, .. }) = found else {
+        let Some(preset @ Listed { file: Some(file), hash, .. }) = found else {
             let listed = self.get(name)?;
             let why = match listed.layer {
                 Layer::Project => "it is trusted already",
@@ -121,6 +127,10 @@ impl Presets {
             };
             return Err(Error::invalid(format!("there is nothing to trust in the preset {name}: {why}")));
         };
+        // Once it is mended it is another text, which needs trust anew.
+        if let Some(fault) = preset.fault() {
+            return Err(Error::invalid(format!("the preset {name} is faulty; mend it before you trust it: {fault}")));
+        }
         Trusted::read(home)?.add(file, hash)?;
         Ok(self.listed.iter().filter(|listed| listed.file.as_ref() == Some(file)).collect())
     }

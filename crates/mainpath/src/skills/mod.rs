@@ -9,7 +9,7 @@ mod shelf;
 
 pub(crate) use catalogue::tell;
 pub(crate) use offered::with_tools;
-pub use selected::{is_named, preloads, select_named, selected};
+pub use selected::{no_such_name, preloads, select_named, selected};
 pub use shelf::Shelf;
 
 use mainpath_types::{FIND_SKILL, LOAD_RESOURCE, RUN_SCRIPT, SELECT_SKILLS};

@@ -10,6 +10,9 @@ use mainpath_types::{LOAD_RESOURCE, Part, RUN_SCRIPT, SkillBy, SkillSelected, Sp
 use sha2::{Digest, Sha256};
 use std::path::Path;
 
+/// So many skills are named where there is none of a name.
+const MOST_NAMED: usize = 12;
+
 /// The most of a skill's text that is loaded, in characters.
 const MOST: usize = 48_000;
 /// So many of its files are named.
@@ -83,12 +86,35 @@ fn with_help(found: &Skills, name: &str, why: &str) -> String {
     }
 }
 
-/// Whether words begin with `/NAME` of a skill that there is.
-pub fn is_named(text: &str, workspace: &Path, shelf: Option<&Shelf>) -> bool {
-    let name = text.trim_start().strip_prefix('/').and_then(|words| words.split_whitespace().next());
-    let (Some(name), Some(shelf)) = (name, shelf) else { return false };
-    let found = shelf.read(workspace);
-    found.skills.iter().chain(&found.untrusted).any(|skill| skill.card.name == name)
+/// What there is instead of a `/NAME` that words begin with: `None` where they begin with none, or it is a skill's. What is in the file
+/// system is a path, and what no skill could be called is text.
+pub fn no_such_name(text: &str, workspace: &Path, shelf: Option<&Shelf>) -> Option<String> {
+    let name = text.trim_start().strip_prefix('/').and_then(|words| words.split_whitespace().next())?;
+    let fits = |letter: char| letter.is_alphanumeric() || letter == '-' || letter == '_';
+    if !name.chars().all(fits) || is_path(name) {
+        return None;
+    }
+    let found = shelf.map(|shelf| shelf.read(workspace)).unwrap_or_default();
+    if found.skills.iter().chain(&found.untrusted).any(|skill| skill.card.name == name) {
+        return None;
+    }
+    let names: Vec<String> = found.skills.iter().map(|skill| format!("/{}", skill.card.name)).collect();
+    let more = names.len().saturating_sub(MOST_NAMED);
+    let shown = names.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    Some(match (names.len(), more) {
+        (0, _) => format!("there is no skill or command /{name}, and no skills here"),
+        (_, 0) => format!("there is no skill or command /{name}; the skills are {shown}"),
+        (_, more) => {
+            format!(
+                "there is no skill or command /{name}; the skills are {shown} and {more} more (mainpath skills list)"
+            )
+        }
+    })
+}
+
+/// Whether a word after a slash names something at the top of the file system, such as `/tmp`.
+fn is_path(name: &str) -> bool {
+    Path::new("/").join(name).symlink_metadata().is_ok()
 }
 
 /// What a person says who begins with `/NAME` of a skill: the mail that loads it, and what is said besides. `None`: the words name no

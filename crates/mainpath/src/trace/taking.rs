@@ -4,9 +4,11 @@ use super::handle::Trace;
 use super::read::ReadTrace;
 use crate::{Error, launcher, spec_of};
 use mainpath_sandbox::{Launcher, secret_variables};
-use mainpath_tools::{Git, Patched, Workspace, try_patch, write_patched};
+use mainpath_tools::{FileNow, Git, Patched, Problem, Workspace, try_patch, write_patched};
 use mainpath_types::{ChildPatch, TraceId};
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Components, Path, PathBuf};
 use std::sync::Arc;
 
 /// What an agent that a trace has started has changed in a copy of the trace's folder.
@@ -70,6 +72,22 @@ impl Taking {
         String::from_utf8_lossy(&self.patch).into_owned()
     }
 
+    /// The links that they would make and that lead out of the folder, a line each. `protected`: Mainpath's own folders. Errors: they cannot
+    /// be worked out.
+    pub async fn links_out(&self, protected: Vec<PathBuf>) -> Result<Vec<String>, Error> {
+        let (workspace, patched) = self.tried(&launcher::own(), protected).await?;
+        let Patched::Fits(files) = patched else { return Ok(Vec::new()) };
+        let out = files.iter().filter_map(|file| match &file.after {
+            FileNow::Link { target } => {
+                let target = Path::new(OsStr::from_bytes(target));
+                let is_in = stays_inside(Path::new(&file.path), target, workspace.root());
+                (!is_in).then(|| format!("{} would be a link out of the folder, to {}", file.path, target.display()))
+            }
+            _ => None,
+        });
+        Ok(out.collect())
+    }
+
     /// Puts the changes into the folder: all of them or none. `protected`: Mainpath's own folders. Errors: they do not fit, or a file cannot
     /// be written.
     pub async fn run(&self, protected: Vec<PathBuf>) -> Result<Took, Error> {
@@ -77,11 +95,8 @@ impl Taking {
     }
 
     async fn run_with(&self, launcher: &Launcher, protected: Vec<PathBuf>) -> Result<Took, Error> {
-        let bad = |error: std::io::Error| Error::failed(format!("the workspace {}: {error}", self.folder));
-        let workspace = Arc::new(Workspace::new(&self.folder, protected).map_err(bad)?);
-        let git = Git::new(launcher, "take", secret_variables());
-        let known = |problem: mainpath_tools::Problem| Error::failed(problem.text.trim_end_matches('.').to_string());
-        match try_patch(&git, &workspace, &self.patch, &self.files).await.map_err(known)? {
+        let (workspace, patched) = self.tried(launcher, protected).await?;
+        match patched {
             Patched::Already => Ok(Took::Already),
             Patched::Conflicts(names) => Err(Error::failed(format!(
                 "the changes of {} do not fit these files as they are now: {}; nothing was changed",
@@ -94,6 +109,33 @@ impl Taking {
             }
         }
     }
+
+    /// What they make of the files of the folder, which stay as they are.
+    async fn tried(&self, launcher: &Launcher, protected: Vec<PathBuf>) -> Result<(Arc<Workspace>, Patched), Error> {
+        let bad = |error: std::io::Error| Error::failed(format!("the workspace {}: {error}", self.folder));
+        let workspace = Arc::new(Workspace::new(&self.folder, protected).map_err(bad)?);
+        let git = Git::new(launcher, "take", secret_variables());
+        let patched = try_patch(&git, &workspace, &self.patch, &self.files).await.map_err(known)?;
+        Ok((workspace, patched))
+    }
+}
+
+fn known(problem: Problem) -> Error {
+    Error::failed(problem.text.trim_end_matches('.').to_string())
+}
+
+/// Whether a link at this place of a folder leads to a place in it, whatever other links there are: it may go up as far as the folder's
+/// top and then only down.
+fn stays_inside(link: &Path, target: &Path, folder: &Path) -> bool {
+    let down =
+        |parts: Components<'_>| parts.clone().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    if let Ok(rest) = target.strip_prefix(folder) {
+        return down(rest.components());
+    }
+    let above = target.components().take_while(|part| *part == Component::ParentDir).count();
+    let mut rest = target.components();
+    rest.by_ref().take(above).for_each(drop);
+    above < link.components().count() && down(rest)
 }
 
 impl Trace {

@@ -60,7 +60,7 @@ async fn an_agent_of_a_preset_has_its_tools_and_limits_and_what_its_caller_says_
     let agent = place.agent().await.preset("counter");
     let spec = agent.spec().unwrap();
     assert_eq!((tools(&spec), spec.limits.turns), (vec!["count_words"], Some(4)));
-    assert_eq!(spec.rules, RunRules { deny: vec!["bash".into()], ..RunRules::default() });
+    assert_eq!(spec.rules, RunRules { deny: vec!["bash # preset counter".into()], ..RunRules::default() });
     let source = place.work().parent().unwrap().join("data/agents/counter.md").display().to_string();
     let (name, instructions) = ("counter".to_string(), "Count.".to_string());
     assert_eq!(spec.preset, Some(AppliedPreset { name, source, skills: Some(vec![]), instructions }));
@@ -119,7 +119,7 @@ async fn a_child_of_a_preset_that_narrows_is_narrowed_and_one_yes_for_a_run_is_f
     let child = host.child_spec("git", &parent, 2).unwrap();
     assert_eq!(tools(&child), ["bash", "read_text_file"]);
     assert_eq!(child.rules.commands, [vec!["make *".to_string()], vec!["git *".to_string()]], "it must be both");
-    assert_eq!(child.rules.deny, ["count_words"]);
+    assert_eq!(child.rules.deny, ["count_words # preset git"]);
     assert_eq!((child.mode, child.mode_for), (ApprovalMode::Yes, Some(1)));
     let later = host.child_spec("git", &parent, 3).unwrap();
     assert_eq!((later.mode, later.mode_for), (ApprovalMode::Ask, None));

@@ -5,7 +5,7 @@
 //! `{"encrypt": "…"}` is base64 of 16 bytes for the start of AES-256-CBC and what was encrypted with the SHA-256 of the Encrypt Key, padded
 //! as PKCS #7 has it. The check of an address (`url_verification`) is answered with its `challenge` and is not signed.
 
-use crate::signature::LONGEST_AGE;
+use crate::signature::check_age;
 use crate::webhook::Refused;
 use aes::Aes256;
 use base64::Engine;
@@ -88,9 +88,8 @@ pub(crate) fn read(check: &Check<'_>, headers: &HeaderMap, body: &[u8], now: u64
             let created = inner["header"]["create_time"].as_str().and_then(|text| text.parse::<u64>().ok());
             // Milliseconds; callbacks of cards have microseconds.
             let seconds = created.map(|time| if time > 100_000_000_000_000 { time / 1_000_000 } else { time / 1_000 });
-            if seconds.is_none_or(|at| now.abs_diff(at) > LONGEST_AGE) {
-                return Err(refused(401, "it is older than 5 minutes"));
-            }
+            let at = seconds.ok_or_else(|| refused(401, "it does not say when it was made (create_time)"))?;
+            check_age(at, now).map_err(|why| refused(401, why))?;
         }
     }
     Ok(reply(&inner).map_or(Callback::Other, Callback::Reply))
@@ -107,10 +106,8 @@ fn check_signature(key: &str, headers: &HeaderMap, body: &[u8], now: u64) -> Res
     if !same(&hash, &header("x-lark-signature").to_ascii_lowercase()) {
         return Err(refused(401, "the signature is wrong"));
     }
-    match timestamp.parse::<u64>() {
-        Ok(at) if now.abs_diff(at) <= LONGEST_AGE => Ok(()),
-        _ => Err(refused(401, "it is older than 5 minutes")),
-    }
+    let at = timestamp.parse().map_err(|_| refused(401, "x-lark-request-timestamp is not a number of seconds"))?;
+    check_age(at, now).map_err(|why| refused(401, why))
 }
 
 /// Compares without telling by its time where they differ.

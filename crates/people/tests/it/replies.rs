@@ -118,6 +118,11 @@ fn a_genuine_reply_is_handed_on_and_answered_by_what_became_of_it() {
 fn a_number_is_an_answer_and_nothing_else_that_is_no_text() {
     let text = |body: &str| reply(body, Taken::NotTheirs).1.pop().map(|answer| answer.text);
     assert_eq!(text(r#"{"question":"t/2.0","answer":2}"#), Some("2".into()));
+    for wrong in ["true", "[2]", "2.5", "null"] {
+        let (told, _) = reply(&format!(r#"{{"question":"t/2.0","answer":{wrong}}}"#), Taken::NotTheirs);
+        let text = told.1["error"].as_str().unwrap();
+        assert!(text.contains("answer is a text or a number"), "{text}");
+    }
     for body in [
         "",
         "[]",

@@ -25,6 +25,14 @@ pub(crate) async fn problem(context: &EffectContext) -> Option<String> {
 
 const NO_PLACE: &str = "there is no place for copies";
 
+/// Whether there is a copy of a child that was kept, as what was changed in it could not be handed back.
+pub(crate) async fn is_kept(context: &EffectContext, child: &TraceId) -> bool {
+    let place = context.shared.config.worktrees.as_ref().map(|worktrees| worktrees.of(child));
+    let Some(place) = place else { return false };
+    // One whose folder is gone is nothing to go on in.
+    place.is_there().await && matches!(place.read().await, Ok(Some(record)) if record.kept)
+}
+
 /// Makes the copy of a child, or finds it again. Errors: there can be none, for the parent's model.
 pub(crate) async fn make(context: &EffectContext, child: &Child, parent: &Spec) -> Result<ChildFolder, String> {
     let wrong = |why: &str| format!("no copy of the folder can be made for it: {why}");
@@ -47,13 +55,24 @@ pub(crate) async fn with_changes(context: &EffectContext, child: &Child, came_to
         Ok(None) => return came_to,
         Ok(Some(handed)) => HandedBack { patch: handed.patch, files: handed.files, ..ended.handed.clone() },
         Err(problem) => {
-            let (why, tree) = (in_line(context, &problem), place.tree.display());
-            let lost = format!("its changes cannot be handed back, because {why}; they are in {tree}");
+            let is_there = place.is_there().await;
+            let lost = kept(&in_line(context, &problem), Some(&place).filter(|_| is_there), child.trace.as_ref());
             let problem = ended.handed.problem.iter().cloned().chain([lost]).collect::<Vec<_>>().join("; ");
             HandedBack { problem: Some(problem), ..ended.handed.clone() }
         }
     };
     InputKind::ChildEnded(ChildEnded { handed, ..ended.clone() })
+}
+
+/// That changes cannot be handed back, why, and what to do about the copy if it is there: for the parent's model and for people.
+fn kept(why: &str, place: Option<&Place>, child: Option<&TraceId>) -> String {
+    let lost = format!("its changes cannot be handed back, because {why}");
+    let (Some(place), Some(child)) = (place, child) else { return lost };
+    let tree = place.tree.display();
+    format!(
+        "{lost}. They are kept in {tree}. Once that is removed or renamed there, continue it (continue_from), and they are handed back; \
+         `mainpath rm {child}` removes the folder"
+    )
 }
 
 /// The patch and its files, durable; `None` where there is no copy. Errors: they cannot be told, and the copy is kept.

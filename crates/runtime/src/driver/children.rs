@@ -32,12 +32,20 @@ impl Driver {
             Err(problem) => Err(problem),
         };
         let input = match starting {
-            Ok(starting) if starting.place == ChildPlace::Alone && self.has_other_writers(call).await? => {
+            Ok(starting) if starting.place == ChildPlace::Alone => {
+                let is_beside = self.has_other_writers(call).await?;
                 let context = self.context().await?;
                 self.in_flight.start(key, |_| async move {
-                    // Writers do not share a folder.
-                    let no_copy = copies::problem(&context).await;
-                    let place = if no_copy.is_some() { ChildPlace::Alone } else { ChildPlace::Own };
+                    let (place, no_copy) = match &starting.continues {
+                        // What could not be handed back is mended where it lies.
+                        Some(child) if copies::is_kept(&context, child).await => (ChildPlace::Own, None),
+                        _ if !is_beside => (ChildPlace::Alone, None),
+                        // Writers do not share a folder.
+                        _ => match copies::problem(&context).await {
+                            None => (ChildPlace::Own, None),
+                            why => (ChildPlace::Alone, why),
+                        },
+                    };
                     InputKind::ChildStarting(ChildStarting { mode, of, place, no_copy, ..starting })
                 });
                 return Ok(());

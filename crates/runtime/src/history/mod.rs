@@ -8,5 +8,6 @@ pub mod import;
 pub mod replay;
 pub mod run_stats;
 pub mod telemetry;
+mod untaken;
 pub(crate) mod verify;
 pub mod views;

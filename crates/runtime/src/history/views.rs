@@ -3,6 +3,7 @@
 
 use crate::history::artifacts::{self, ArtifactFile};
 use crate::history::telemetry::{ToolStats, by_tool};
+use crate::history::untaken::untaken_in_words;
 use crate::prompt::gone::Gone;
 use crate::prompt::texts::{Events, Hydrated, load, parts, typed_in};
 use crate::stream::wire::Projector;
@@ -120,7 +121,7 @@ pub(crate) async fn summarised(
 }
 
 /// How the last run ended, like [`mainpath_core::ending`], with an answer that lies in a blob in its place, and a line where that
-/// is gone. Errors: the store cannot be read.
+/// is gone. A stand-in for an answer also names the changes of agents that nobody has taken. Errors: the store cannot be read.
 pub async fn ending(
     store: ScopedStore<'_>,
     state: &State,
@@ -149,13 +150,19 @@ async fn ending_with(
             break;
         }
     }
-    let ending = mainpath_core::ending(state, &whole);
+    let mut ending = mainpath_core::ending(state, &whole);
+    if let Some(ending) = ending.as_mut().filter(|ending| !ending.is_said)
+        && let Some(waiting) = untaken_in_words(state, log)
+    {
+        // What agents did is not lost with a run that did not come to its end.
+        ending.answer = format!("{}\n{waiting}", ending.answer.trim_end());
+    }
     *gone = whole.into_gone();
     Ok(ending)
 }
 
 /// The form of views. It changes whenever a view of the same log is written otherwise than before.
-pub const VERSION: u64 = 6;
+pub const VERSION: u64 = 7;
 
 /// The form in which views were written, by their `meta.json`; 1 where it says nothing.
 pub(crate) fn version(meta: &[u8]) -> u64 {

@@ -1,6 +1,7 @@
 //! What was changed in a worktree, as a patch.
 
-use super::make::inside;
+use super::left_out;
+use super::make::{add_all, inside};
 use super::place::{Place, Record};
 use super::problem::{Problem, aside};
 use super::repository::{check_settings, submodules, with_own_excludes};
@@ -41,7 +42,9 @@ pub(crate) async fn collect(git: &Git, place: &Place, record: &Record) -> Result
     let top = &place.tree;
     check_settings(&here, top).await?;
     here.run(top, &["read-tree", base], LINE).await?;
-    here.run(top, &["add", "--all"], LINE).await?;
+    // Before git takes a repository inside for a submodule.
+    left_out::check(&here, top).await?;
+    add_all(&here, top).await?;
     if submodules(&here, top).await? {
         return Err(Problem::refused("there are repositories inside, which no patch can hold"));
     }

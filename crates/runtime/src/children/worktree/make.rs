@@ -4,7 +4,7 @@ use super::place::{Place, Record};
 use super::problem::{Problem, aside};
 use super::remove::remove;
 use super::repository::Repository;
-use mainpath_tools::Git;
+use mainpath_tools::{Git, GitProblem};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -65,7 +65,7 @@ async fn fill(repository: &Repository, place: &Place, record: &Record) -> Result
     if !has_index {
         aside_git.run(top, &["read-tree", "HEAD"], LINE).await?;
     }
-    aside_git.run(top, &["add", "--all"], LINE).await?;
+    add_all(&aside_git, top).await?;
     repository.check_index(&aside_git).await?;
     let base = line(&aside_git.run(top, &["write-tree"], LINE).await?);
     let head = line(&git.run(top, &["rev-parse", "--verify", "HEAD^{commit}"], LINE).await?);
@@ -108,6 +108,23 @@ fn enter(place: &Place, record: &Record, head: &str) -> io::Result<()> {
             Err(error) if error.kind() == io::ErrorKind::NotFound && tries < 10 => tries += 1,
             other => return other,
         }
+    }
+}
+
+/// Enters all files into the index. Errors: git takes one of them for none, and which; what it says last names none.
+pub(super) async fn add_all(git: &Git, top: &Path) -> Result<(), Problem> {
+    match git.run(top, &["add", "--all"], LINE).await {
+        Ok(_) => Ok(()),
+        Err(GitProblem::Failed { what, code, said }) => {
+            let first = said.lines().find_map(|line| line.trim().strip_prefix("error: "));
+            Err(match first {
+                Some(first) => {
+                    Problem::refused(format!("git cannot add a file: {}", first.chars().take(300).collect::<String>()))
+                }
+                None => GitProblem::Failed { what, code, said }.into(),
+            })
+        }
+        Err(problem) => Err(problem.into()),
     }
 }
 

@@ -10,10 +10,12 @@
 //! | `repository.rs` | whether a folder can be copied, and what git says of it |
 //! | `make.rs` | making one |
 //! | `collect.rs` | what was changed in it, as a patch |
+//! | `left_out.rs` | what no patch can hold |
 //! | `remove.rs` | removing it |
 //! | `problem.rs` | why there is none |
 
 mod collect;
+mod left_out;
 mod make;
 mod place;
 mod problem;

@@ -70,6 +70,12 @@ impl Place {
         .await
     }
 
+    /// Whether its folder is there.
+    pub async fn is_there(&self) -> bool {
+        let tree = self.tree.clone();
+        aside(move || Ok(tree.is_dir())).await.unwrap_or(false)
+    }
+
     /// Notes what is known of it, as a whole.
     pub async fn write(&self, record: &Record) -> Result<(), Problem> {
         let (file, text) = (self.record.clone(), serde_json::to_vec(record).map_err(std::io::Error::other)?);

@@ -43,7 +43,17 @@ impl Repository {
             return Err(Problem::refused("its repository has a path with a line break"));
         };
         if inside != "true" {
-            return Err(Problem::refused("its repository is bare"));
+            let elsewhere = git.run(workspace, &["config", "--get", "core.worktree"], 1 << 12).await;
+            return Err(Problem::refused(match elsewhere {
+                Ok(place) => {
+                    let place = String::from_utf8_lossy(&place).trim_end().to_string();
+                    format!(
+                        "its repository's settings say that its files are in another folder (core.worktree = {place})"
+                    )
+                }
+                Err(_) if own.ends_with("/.git") => "the folder is inside a .git folder".into(),
+                Err(_) => "its repository is bare".into(),
+            }));
         }
         let top = git.run(workspace, &["rev-parse", "--path-format=absolute", "--show-toplevel"], 1 << 16).await?;
         let top = String::from_utf8_lossy(&top).trim_end_matches('\n').to_string();
