@@ -206,7 +206,9 @@ pub fn packed(state: &State, bodies: &dyn Bodies, packed: &Packed) -> Check {
     let opened = state.run.as_ref().and_then(|run| run.first);
     let told = packed.items.iter().any(|item| matches!(item, Item::Summary { .. }));
     let may_go = |task| told && opened != Some(task);
-    ensure(task.is_none_or(|(task, _)| shows(task) || may_go(task)), || "the task is not shown".into())?;
+    ensure(task.is_none_or(|(task, _)| shows(task) || may_go(task) || hidden(task)), || {
+        "the task is not shown".into()
+    })?;
     // Of the reminders before the cut that holds, the newest is shown and no other; none if the plan has changed by then.
     let tip = state.model.map_or_else(|| state.tip(), |model| model.head);
     let cut = tip.and_then(|tip| state.tree.node(tip)?.cut);
