@@ -55,6 +55,7 @@ pub mod skills;
 pub mod text;
 pub mod trace;
 pub mod values;
+pub mod watching;
 
 pub use agent::{Agent, AgentOptions, LimitOptions};
 pub use builder::HostBuilder;
@@ -72,6 +73,7 @@ pub use presets::{Preset, Presets};
 pub use rule_names::RuleNames;
 pub use run::{Outcome, Run, Status};
 pub use trace::{Trace, spec_of};
+pub use watching::{Seen, WatchFrom, Watching};
 
 // What the library is made of, so that a program needs no other crate of it.
 pub use mainpath_core as core;
@@ -100,7 +102,7 @@ pub mod prelude {
     pub use crate::trace::{Erase, ExportFormat, ExportLayout, Point, Restore, RestoreTo};
     pub use crate::{
         Agent, AgentOptions, Error, ErrorKind, Host, HostBuilder, LimitOptions, Outcome, PendingCall, PendingQuestion,
-        Run, RunEvent, Status, Trace, launcher_main,
+        Run, RunEvent, Status, Trace, WatchFrom, launcher_main,
     };
     pub use mainpath_policy::{Folders, Policy};
     pub use mainpath_providers::Provider;

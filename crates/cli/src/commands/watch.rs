@@ -1,21 +1,25 @@
-//! `watch`: a trace as it happens, whichever process drives it. What is seen is what is durable, and pieces of an
-//! answer that is still coming, where the process that asks for it can tell.
+//! `watch`: a trace and the agents that it has started as they happen, whichever process drives them. What is seen is what is durable, and pieces
+//! of an answer that is still coming, where the process that asks for it can tell.
 
 use crate::exit::{Exit, Failure, logs};
 use crate::traces::allow::why;
 use crate::traces::asked::{Asked, Standing, asked};
 use crate::traces::mail::says_first;
 use crate::traces::questions::{Question, questions};
-use crate::ui::live::{Ears, HeardPiece, Source};
+use crate::traces::wanted::CallAt;
+use crate::ui::live::{Ears, HeardPiece};
 use crate::ui::print::Printer;
+use crate::ui::printers::Printers;
 use crate::ui::text::plain;
+use crate::ui::told::child_name;
 use clap::Args;
-use mainpath::Logs;
-use mainpath::core::{CallState, State, apply};
+use mainpath::core::{CallState, State};
 use mainpath::runtime::Live;
-use mainpath::store::{ReadLog, Store};
-use mainpath::types::{EventId, EventKind};
-use std::collections::BTreeSet;
+use mainpath::store::Store;
+use mainpath::types::{Event, EventId, EventKind, TraceId};
+use mainpath::watching::goes_on;
+use mainpath::{Logs, Seen, WatchFrom, Watching};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,15 +28,39 @@ use std::time::Duration;
 pub struct WatchArgs {
     /// The trace (its id or a unique part of it) [default: the latest]
     pub trace: Option<String>,
-    /// The first event to show; give the last one you saw plus 1 to continue [default: the start of the last run]
-    #[arg(long, value_name = "EVENT")]
-    pub from: Option<EventId>,
+    /// The first event to show; give the last one you saw plus 1 to continue [default: the start of the last run].
+    /// AGENT=EVENT says the same of an agent that had not ended by then; an agent that is not named is shown from its
+    /// beginning. May be repeated
+    #[arg(long, value_name = "EVENT|AGENT=EVENT", value_parser = first)]
+    pub from: Vec<First>,
+    /// Without the agents that the trace has started
+    #[arg(long)]
+    pub no_children: bool,
     /// Keep watching when the run ends
     #[arg(short, long)]
     pub follow: bool,
-    /// The events as JSON lines
+    /// The events as JSON lines; `trace_id` says whose each is
     #[arg(long)]
     pub json: bool,
+}
+
+/// The first event to show of a trace.
+#[derive(Clone, Debug)]
+pub struct First {
+    /// Of this agent; `None`: of the trace itself.
+    agent: Option<String>,
+    event: EventId,
+}
+
+fn first(text: &str) -> Result<First, String> {
+    let (agent, number) = match text.rsplit_once('=') {
+        Some((agent, number)) => (Some(agent.to_string()), number),
+        None => (None, text),
+    };
+    match number.parse() {
+        Ok(event) => Ok(First { agent, event }),
+        Err(_) => Err(format!("{number:?} is no number of an event")),
+    }
 }
 
 /// So often it is looked whether anybody still drives a trace without a word.
@@ -43,88 +71,216 @@ pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
     let logs = logs()?;
     let trace = logs.find(args.trace.as_deref()).await?;
     let log = logs.store.read(&logs.scope, &trace, 1).await?;
-    let from = args.from.unwrap_or_else(|| last_run(&log.events));
+    let from = from(&logs, &trace, &args, &log.events)?;
     let head = log.events.last().map_or(0, |event| event.id);
-    if from > head + 1 {
-        eprintln!("there is no event {from} yet: the log of {trace} ends at event {head}");
+    if from.event > head + 1 {
+        eprintln!("there is no event {} yet: the log of {trace} ends at event {head}", from.event);
     }
-    let mut heads = logs.store.subscribe(&logs.scope, &trace)?;
-    let mut printer = Printer::new(&trace, args.json, from).with_words();
-    let mut state = State::new(trace.clone());
-    let mut events = log.events;
-    let mut damage = log.damage;
-    let mut questions = BTreeSet::new();
+    drop(log);
+    let store: Arc<dyn Store> = Arc::clone(&logs.store) as _;
+    let mut watching = Watching::new(store, logs.scope.clone(), &trace, from, LOOK);
+    let mut show = Show {
+        logs: &logs,
+        printers: Printers::new(&trace, args.json),
+        trace: trace.clone(),
+        json: args.json,
+        told: BTreeSet::new(),
+        early: Vec::new(),
+    };
     let mut ears = Ears::new(&logs.store.trace_dir(&logs.scope.tenant, &trace));
-    let mut heard: Option<HeardPiece> = None;
     loop {
-        for event in std::mem::take(&mut events) {
-            apply(&mut state, &event);
-            if !args.json && event.id >= from {
-                printer.long = logs.long_answer(&event).await;
-            }
-            if !printed(printer.print(&Live::Event(Arc::new(event))))? {
-                return Ok(Exit::Ok);
-            }
-        }
-        // What it is a piece of has been shown by now, unless it is over.
-        if let Some(HeardPiece { of, nth, delta }) = heard.take().filter(|piece| is_open(&state, piece.of))
-            && !printed(printer.print(&Live::Delta { of: of.effect(), nth, delta }))?
-        {
-            return Ok(Exit::Ok);
-        }
-        if let Some(damage) = damage {
-            return Err(Failure::error(format!("the log is damaged: {damage}; everything before that was read")));
-        }
-        let over = state.run.is_none() && state.counts.runs > 0 && state.queues.is_empty();
-        if over && !args.follow {
-            let reason =
-                state.ended.reason.map_or(Exit::Ok, |reason| Exit::of(reason, printer.failure.map(|error| error.kind)));
-            return Ok(reason);
-        }
         let listened = async {
             match &mut ears {
                 Some(ears) => ears.next().await,
                 None => std::future::pending().await,
             }
         };
-        let changed = tokio::select! {
+        tokio::select! {
             biased;
-            changed = heads.changed() => Some(changed),
-            piece = listened => {
-                heard = Some(piece);
-                Some(Ok(()))
-            }
-            () = tokio::time::sleep(LOOK) => None,
-        };
-        let driven = match changed {
-            Some(changed) => changed.map(|()| true).map_err(|_| Failure::error("the log can no longer be watched"))?,
-            None => {
-                let is_driven = logs.is_driven(&trace)?;
-                // Nothing has happened for a while: perhaps somebody is asked.
-                for asked in if is_driven && !args.json { questions_of(&logs, &state).await? } else { Vec::new() } {
-                    let question = asked.question(&trace).filter(|_| questions.insert(asked.call));
-                    if let Some(question) = question {
-                        printer.line("?", &question);
-                        asked.whole.iter().for_each(|line| eprintln!("  │ {line}"));
-                    }
+            seen = watching.next() => match seen? {
+                Seen::Quiet { is_driven: false } if !args.follow => return show.abandoned().await,
+                Seen::Quiet { is_driven } => if is_driven && !args.json { show.ask().await? },
+                seen => if !show.see(seen).await? {
+                    return Ok(Exit::Ok);
                 }
-                for question in if is_driven && !args.json { answers_to(&logs, &state).await? } else { Vec::new() } {
-                    if question.is_open() && questions.insert(question.call) {
-                        printer.line("?", &format!("at its terminal, or: {}", question.line(&trace)));
-                        question.lines.iter().for_each(|line| eprintln!("  │ {line}"));
-                    }
-                }
-                args.follow || is_driven
+            },
+            piece = listened => if !show.hear(piece)? {
+                return Ok(Exit::Ok);
             }
-        };
-        // What was written before its owner went is read before that is said.
-        let more = logs.store.read(&logs.scope, &trace, state.log.last + 1).await?;
-        if !driven && more.events.is_empty() && more.damage.is_none() {
-            let log = logs.store.read(&logs.scope, &trace, state.log.last + 1).await?;
-            return abandoned(&logs, &log, &state).await;
         }
-        (events, damage) = (more.events, more.damage);
+        if let Some(exit) = show.over().filter(|_| !args.follow && !watching.has_more()) {
+            return Ok(exit);
+        }
     }
+}
+
+/// From where the trace and its agents are shown.
+fn from(logs: &Logs, trace: &TraceId, args: &WatchArgs, events: &[Event]) -> Result<WatchFrom, Failure> {
+    let event = args.from.iter().rev().find(|first| first.agent.is_none()).map(|first| first.event);
+    let mut agents = BTreeMap::new();
+    for First { agent, event } in &args.from {
+        let Some(agent) = agent else { continue };
+        let prefix = format!("{trace}@");
+        let whole = if agent.starts_with(&prefix) { agent.clone() } else { format!("{prefix}{agent}") };
+        let id: Option<TraceId> = whole.parse().ok().filter(|id| logs.is_there(id));
+        let id = id.ok_or_else(|| Failure::error(format!("there is no agent {:?} of {trace}", plain(agent))))?;
+        agents.insert(id, *event);
+    }
+    let event = event.unwrap_or_else(|| last_run(events));
+    Ok(WatchFrom { event, agents, with_agents: !args.no_children })
+}
+
+/// What is shown.
+struct Show<'a> {
+    logs: &'a Logs,
+    trace: TraceId,
+    json: bool,
+    printers: Printers,
+    /// The calls that people are asked about of which that was told.
+    told: BTreeSet<CallAt>,
+    /// Pieces of what has not begun, as far as the log was read.
+    early: Vec<HeardPiece>,
+}
+
+impl Show<'_> {
+    /// Shows what was seen. Whether anybody still reads.
+    async fn see(&mut self, seen: Seen) -> Result<bool, Failure> {
+        match seen {
+            Seen::Opened { trace, from } => self.printers.open(trace, from),
+            Seen::Closed(trace) => self.printers.close(&trace),
+            Seen::Damaged { trace, problem } => {
+                if let Some(printer) = self.printers.of(&trace) {
+                    printer.line("!", &problem);
+                }
+            }
+            Seen::Event { trace, event } => {
+                let Some(printer) = self.printers.of(&trace) else { return Ok(true) };
+                if !self.json && printer.shows(event.id) {
+                    printer.long = self.logs.long_answer(&event).await;
+                }
+                if !printed(printer.print(&Live::Event(event)))? {
+                    return Ok(false);
+                }
+                if trace == self.trace {
+                    for piece in std::mem::take(&mut self.early) {
+                        if !self.hear(piece)? {
+                            return Ok(false);
+                        }
+                    }
+                }
+            }
+            Seen::Quiet { .. } => {}
+        }
+        Ok(true)
+    }
+
+    /// Shows a piece of what the trace itself waits for. Whether anybody still reads.
+    fn hear(&mut self, piece: HeardPiece) -> Result<bool, Failure> {
+        let Some(printer) = self.printers.of(&self.trace) else { return Ok(true) };
+        let of = piece.of.effect();
+        match goes_on(printer.state(), &of) {
+            Some(true) => printed(printer.print(&Live::Delta { of, nth: piece.nth, delta: piece.delta })),
+            Some(false) => Ok(true),
+            None => {
+                self.early.push(piece);
+                Ok(true)
+            }
+        }
+    }
+
+    /// How the trace's last run has ended, where nothing goes on.
+    fn over(&mut self) -> Option<Exit> {
+        let printer = self.printers.of(&self.trace)?;
+        let state = printer.state();
+        let over = state.run.is_none() && state.counts.runs > 0 && state.queues.is_empty();
+        let reason = state.ended.reason.filter(|_| over);
+        match reason {
+            Some(reason) => Some(Exit::of(reason, printer.failure.as_ref().map(|error| error.kind))),
+            None => over.then_some(Exit::Ok),
+        }
+    }
+
+    /// Nothing has happened for a while: perhaps somebody is asked.
+    async fn ask(&mut self) -> Result<(), Failure> {
+        for printer in self.printers.all() {
+            let trace = printer.state().trace.clone();
+            let mut is_new = |call| self.told.insert(CallAt { trace: trace.clone(), call });
+            for asked in questions_of(self.logs, printer.state()).await? {
+                if let Some(question) = asked.question(&trace).filter(|_| is_new(asked.call)) {
+                    printer.line("?", &question);
+                    asked.whole.iter().for_each(|line| printer.detail(line));
+                }
+            }
+            for question in answers_to(self.logs, printer.state()).await? {
+                if question.is_open() && is_new(question.call) {
+                    printer.line("?", &format!("at its terminal, or: {}", question.line(&trace)));
+                    question.lines.iter().for_each(|line| printer.detail(line));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Nobody drives it: what it waits for is said, and what its agents wait for.
+    async fn abandoned(&mut self) -> Result<Exit, Failure> {
+        let (log, state, _) = self.logs.read(&self.trace).await?;
+        let mut waits = leave(self.logs, &state, None).await?;
+        for child in below(self.logs, &state).await? {
+            let mut printer = Printer::new(&child.trace, false, EventId::MAX);
+            printer = printer.of_agent(child_name(&self.trace, &child.trace));
+            waits |= leave(self.logs, &child, Some(&mut printer)).await?;
+        }
+        if waits {
+            return Ok(Exit::ApprovalNeeded);
+        }
+        let trace = &self.trace;
+        match says_first(self.logs, &log, &state).await? {
+            Some(how) => eprintln!("{how}"),
+            None => eprintln!("{trace} is not running; continue with: mainpath resume {}", trace.root()),
+        }
+        Ok(Exit::Interrupted)
+    }
+}
+
+/// The agents that a trace has started and that have not ended, and theirs.
+async fn below(logs: &Logs, state: &State) -> Result<Vec<State>, Failure> {
+    let mut found: Vec<State> = Vec::new();
+    let mut next: Vec<TraceId> = state.children.open().filter_map(|child| child.trace.clone()).collect();
+    next.reverse();
+    while let Some(child) = next.pop() {
+        // One that was only just started has no log yet.
+        let Ok((_, state, _)) = logs.read(&child).await else { continue };
+        let more = state.children.open().filter_map(|child| child.trace.clone());
+        next.extend(more.collect::<Vec<_>>().into_iter().rev());
+        found.push(state);
+    }
+    Ok(found)
+}
+
+/// Says what a trace that nobody drives waits for, with its agent's name if it is one. Whether a person can decide or answer now.
+async fn leave(logs: &Logs, state: &State, mut agent: Option<&mut Printer>) -> Result<bool, Failure> {
+    let trace = &state.trace;
+    let mut say = |line: &str, more: &[String], why: Option<String>| match &mut agent {
+        Some(printer) => {
+            printer.line("?", line);
+            more.iter().for_each(|line| printer.detail(line));
+            why.iter().for_each(|why| printer.line("·", why));
+        }
+        None => {
+            eprintln!("{}", plain(line));
+            more.iter().for_each(|line| eprintln!("  │ {line}"));
+            why.iter().for_each(|why| eprintln!("  {why}"));
+        }
+    };
+    let asked = questions_of(logs, state).await?;
+    for asked in &asked {
+        say(&asked.line(trace), &asked.whole, asked.verdict.as_ref().map(why));
+    }
+    let questions = answers_to(logs, state).await?;
+    for question in &questions {
+        say(&question.line(trace), &question.lines, None);
+    }
+    Ok(asked.iter().any(|asked| asked.standing == Standing::Open) || questions.iter().any(Question::is_open))
 }
 
 /// Whether anybody still reads. Errors: standard output cannot be written.
@@ -133,14 +289,6 @@ fn printed(done: std::io::Result<()>) -> Result<bool, Failure> {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
         Err(error) => Err(Failure::error(format!("standard output cannot be written: {error}"))),
         Ok(()) => Ok(true),
-    }
-}
-
-/// Whether what a piece belongs to is still coming.
-fn is_open(state: &State, of: Source) -> bool {
-    match of {
-        Source::Model(request) => state.model.is_some_and(|model| model.request == request),
-        Source::Tool(call, _) => state.calls.get(call).is_some_and(|call| !matches!(call.state, CallState::Done(_))),
     }
 }
 
@@ -171,30 +319,4 @@ fn last_run(events: &[mainpath::types::Event]) -> EventId {
         before.iter().rev().take_while(|event| matches!(event.kind, EventKind::MessageQueued(_))).last()
     });
     before.or(events.get(at)).map_or(1, |event| event.id)
-}
-
-/// Nobody drives it: what it waits for is said.
-async fn abandoned(logs: &Logs, log: &ReadLog, state: &State) -> Result<Exit, Failure> {
-    let trace = &state.trace;
-    let asked = questions_of(logs, state).await?;
-    for asked in &asked {
-        eprintln!("{}", plain(&asked.line(trace)));
-        asked.whole.iter().for_each(|line| eprintln!("  │ {line}"));
-        for verdict in asked.verdict.iter() {
-            eprintln!("  {}", why(verdict));
-        }
-    }
-    let questions = answers_to(logs, state).await?;
-    for question in &questions {
-        eprintln!("{}", question.line(trace));
-        question.lines.iter().for_each(|line| eprintln!("  │ {line}"));
-    }
-    if asked.iter().any(|asked| asked.standing == Standing::Open) || questions.iter().any(Question::is_open) {
-        return Ok(Exit::ApprovalNeeded);
-    }
-    match says_first(logs, log, state).await? {
-        Some(how) => eprintln!("{how}"),
-        None => eprintln!("{trace} is not running; continue with: mainpath resume {trace}"),
-    }
-    Ok(Exit::Interrupted)
 }

@@ -6,11 +6,13 @@ pub mod say;
 
 pub mod ask;
 pub mod echo;
+pub mod line_out;
 pub mod live;
 pub mod out;
 pub mod person;
 pub mod preview;
 pub mod print;
+pub mod printers;
 pub mod prompt;
 pub mod question;
 pub mod said;

@@ -1,15 +1,15 @@
 //! A run as it happens: text and tool lines for people, or event lines for programs.
 
 use crate::ui::echo::Echo;
+use crate::ui::line_out::LineOut;
 use crate::ui::preview::Preview;
 use crate::ui::say::{foreign, to_output};
-use crate::ui::term::flow::{Flow, Voice};
-use crate::ui::term::ink::{Face, Style};
+use crate::ui::term::ink::Style;
 use crate::ui::term::screen;
-use crate::ui::term::width::{cut, width};
-use crate::ui::text::{count, gist, pins_went, plain, short, span, spent, were, wrapped};
+use crate::ui::term::width::cut;
+use crate::ui::text::{count, gist, pins_went, plain, short, span, spent, were};
 use crate::ui::told::{self, changed, changes, limits, plans, why_ended};
-use mainpath::core::EffectKey;
+use mainpath::core::{EffectKey, State};
 use mainpath::runtime::wire::Projector;
 use mainpath::runtime::{Live, Streamed, rest_of};
 use mainpath::store::scheduler::system_clock;
@@ -26,10 +26,7 @@ pub struct Printer {
     /// Whether it is for programs: events on standard output.
     json: bool,
     projector: Projector,
-    /// What the terminal can do, if there is one.
-    face: Face,
-    /// The text that is coming, where there is a terminal.
-    flow: Flow,
+    out: LineOut,
     /// Whether what people say is shown: who gave the task knows it.
     shows_words: bool,
     /// What of the present answer has been streamed.
@@ -41,8 +38,6 @@ pub struct Printer {
     calls: HashMap<CallId, Made>,
     /// The call that the model is writing.
     preview: Preview,
-    /// Whether the cursor is in the middle of a line.
-    open_line: bool,
     /// How the last failed model call failed.
     pub failure: Option<ModelError>,
     /// Model calls that failed in a row, and how often one is tried again.
@@ -86,19 +81,16 @@ fn write_lines(lines: &[serde_json::Value]) -> std::io::Result<()> {
 impl Printer {
     /// A printer that prints from an event on. It must be fed the log from the beginning.
     pub fn new(trace: &TraceId, json: bool, from: EventId) -> Printer {
-        let face = Face::of_errors();
         Printer {
             json,
             projector: Projector::new(trace.clone()),
             shows_words: false,
-            face,
-            flow: Flow::new(face),
+            out: LineOut::new(),
             streamed: Streamed::default(),
             shown: String::new(),
             long: None,
             calls: HashMap::new(),
             preview: Preview::default(),
-            open_line: false,
             failure: None,
             tries: (0, 0),
             branch: None,
@@ -113,6 +105,22 @@ impl Printer {
     /// The same for who has said nothing, and wants to know what was said.
     pub fn with_words(self) -> Printer {
         Printer { shows_words: true, ..self }
+    }
+
+    /// The same for an agent: its lines begin with what it is called.
+    pub fn of_agent(mut self, label: &str) -> Printer {
+        self.out.label(label);
+        self
+    }
+
+    /// Whether its lines stand between those of agents, so that they are printed when they are complete.
+    pub fn stand_between(&mut self, others: bool) {
+        self.out.stand_between(others);
+    }
+
+    /// The state after what was printed or read.
+    pub fn state(&self) -> &State {
+        self.projector.state()
     }
 
     /// Prints one thing. Errors: standard output cannot be written; what was seen is noted all the same.
@@ -146,7 +154,7 @@ impl Printer {
                 (EffectKey::Tool(call, _), Delta::ToolOutput { text, .. }) => {
                     let text = plain(text);
                     let now = self.heard.entry(*call).or_default().push(&text);
-                    self.aside(now);
+                    self.out.aside(now);
                 }
                 _ => self.delta(delta),
             },
@@ -162,15 +170,15 @@ impl Printer {
     fn delta(&mut self, delta: &Delta) {
         match delta {
             Delta::Text { text } => {
-                self.raw(&plain(text));
+                self.out.text(&plain(text));
             }
-            Delta::ToolOutput { text, .. } => self.aside(&plain(text)),
-            Delta::Thinking { text } => self.aside(&plain(text)),
-            Delta::Arguments { .. } if self.face.moves => {
+            Delta::ToolOutput { text, .. } => self.out.aside(&plain(text)),
+            Delta::Thinking { text } => self.out.aside(&plain(text)),
+            Delta::Arguments { .. } if self.out.face.moves && !self.out.stands_between() => {
                 if let Some(text) = self.preview.push(delta) {
                     self.end_line();
                     let line = cut(&format!("⋯ {}", plain(&text)), screen::room());
-                    screen::tail(vec![self.face.paint(Style::DIM, &line)]);
+                    screen::tail(vec![self.out.face.paint(Style::DIM, &line)]);
                 }
             }
             Delta::Arguments { .. } | Delta::Partial { .. } => {}
@@ -290,7 +298,10 @@ impl Printer {
             EventKind::MessageQueued(data) if !quiet => match data.mode {
                 MessageMode::Steer => self.said("steering", &data.parts, 100),
                 MessageMode::FollowUp => self.said("queued", &data.parts, 100),
-                MessageMode::Message if self.shows_words => self.said("said", &data.parts, 300),
+                // Of an agent the line before says for what it was started.
+                MessageMode::Message if self.shows_words && !self.out.is_labelled() => {
+                    self.said("said", &data.parts, 300)
+                }
                 MessageMode::Message => {}
             },
             EventKind::RewindRequested(data) if !quiet && self.shows_words => {
@@ -337,7 +348,7 @@ impl Printer {
         let rest = rest_of(&streamed, answer);
         if !quiet && !rest.is_empty() {
             let text = plain(rest);
-            self.raw(&text);
+            self.out.text(&text);
         }
         self.shown = if rest.is_empty() { streamed } else { answer.into() };
         for RecordedCall { id: call, written, arguments, planned } in data.calls() {
@@ -369,8 +380,7 @@ impl Printer {
             self.calls.insert(call, Made { name, arguments, offer, origins, verdict, places });
         }
         if !quiet {
-            self.end_line();
-            self.flow.close();
+            self.out.close();
             let broken = answer.chars().filter(|letter| *letter == char::REPLACEMENT_CHARACTER).count();
             if broken > 0 {
                 let letters = were(broken as u64, "character");
@@ -387,7 +397,7 @@ impl Printer {
         let is_heard = heard.is_some();
         if let Some(rest) = heard.and_then(Echo::rest) {
             self.end_line();
-            self.aside(&rest);
+            self.out.aside(&rest);
         }
         let title = data.output.as_ref().and_then(|output| output.title.clone());
         match data.resolution {
@@ -395,7 +405,7 @@ impl Printer {
             Resolution::Error => {
                 // In a terminal what it printed stands above already.
                 let end = data.output.as_ref().and_then(|output| output.command.as_ref()?.exit_code);
-                let end = end.filter(|_| self.face.moves && is_heard);
+                let end = end.filter(|_| self.out.face.moves && is_heard);
                 // What came of each agent has been told.
                 let of_agents =
                     data.output.as_ref().is_some_and(|output| output.error.as_deref() == Some(AGENT_FAILED));
@@ -431,31 +441,24 @@ impl Printer {
         self.calls.get(&call).cloned().unwrap_or_else(|| Made { name: format!("call {call}"), ..Made::default() })
     }
 
-    /// A line for people. In a terminal what only names a call takes one row, and anything else is broken between words.
+    /// A line for people; see [`LineOut::line`].
     pub fn line(&mut self, mark: &str, text: &str) {
-        self.end_line();
-        let text = plain(text);
-        let text = text.trim_end();
-        if !self.face.moves {
-            return eprintln!("{mark} {text}");
-        }
-        let room = screen::room().saturating_sub(width(mark) + 1);
-        let text = match mark {
-            "→" | "✓" => cut(&text.replace('\n', " "), room),
-            _ => wrapped(text, room).join("\n  "),
-        };
-        eprintln!("{} {text}", self.face.mark(mark));
+        self.out.line(mark, text);
     }
 
     /// A line of what a call does: as it is, whatever its length.
     pub fn rail(&mut self, line: &str) {
-        self.end_line();
-        let style = match line {
-            line if line.starts_with("+ ") => Style::GREEN,
-            line if line.starts_with("- ") => Style::RED,
-            _ => Style::PLAIN,
-        };
-        eprintln!("  {} {}", self.face.paint(Style::DIM, "│"), self.face.paint(style, line));
+        self.out.rail(line);
+    }
+
+    /// A line below another: as it is, whatever its length.
+    pub fn detail(&mut self, line: &str) {
+        self.out.detail(line);
+    }
+
+    /// Whether an event is printed, and not only read.
+    pub fn shows(&self, event: EventId) -> bool {
+        event >= self.from
     }
 
     /// What a call has written, a row for each line; only in a terminal.
@@ -466,30 +469,11 @@ impl Printer {
 
     /// Whether what was written is shown: not to programs, nor where lines are kept.
     pub fn shows_written(&self, event: EventId) -> bool {
-        self.face.moves && !self.json && event >= self.from
+        self.out.face.moves && !self.json && self.shows(event)
     }
 
     /// Ends a line that was begun.
     pub fn end_line(&mut self) {
-        if self.face.moves {
-            self.flow.end();
-            screen::tail(Vec::new());
-        } else if self.open_line {
-            eprintln!();
-            self.open_line = false;
-        }
-    }
-
-    fn aside(&mut self, text: &str) {
-        if self.face.moves { self.flow.push(Voice::Aside, text) } else { self.raw(text) }
-    }
-
-    fn raw(&mut self, text: &str) {
-        if self.face.moves {
-            self.flow.push(Voice::Answer, text);
-        } else if !text.is_empty() {
-            eprint!("{text}");
-            self.open_line = !text.ends_with('\n');
-        }
+        self.out.end_line();
     }
 }

@@ -19,6 +19,7 @@ mod destinations;
 mod elsewhere;
 mod every_model;
 mod experiences;
+mod families;
 mod foreign_verifier;
 mod forks;
 mod hardening;

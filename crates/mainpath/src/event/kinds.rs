@@ -13,7 +13,7 @@ use mainpath_types::{
     EventId, FilesKept, FilesRestored, Forked, Injected, LateResult, MailRefused, MessageImported, MessageJoined,
     MessageQueued, MessageReceived, ModelAbandoned, ModelFailed, ModelRequested, Omitted, QuestionSent, ResourceLoaded,
     RetryDue, RewindRequested, Rewound, RunClosing, RunFinished, RunStarted, SessionCleared, SkillSelected,
-    SpecChanged, SubTraceCompleted, SubTraceStarted, TailCut, TraceNamed, TurnFinished,
+    SpecChanged, SubTraceCompleted, SubTraceStarted, TailCut, TraceId, TraceNamed, TurnFinished,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -34,6 +34,11 @@ macro_rules! events {
             /// Its published name.
             pub fn name(&self) -> &'static str {
                 match self { $( RunEvent::$variant(_) => $name, )* }
+            }
+
+            /// The trace that it is of.
+            pub fn trace_id(&self) -> &TraceId {
+                match self { $( RunEvent::$variant(event) => &event.trace_id, )* }
             }
 
             /// Its number in the log, from which a watcher resumes; see [`Stamped::id`].

@@ -1,15 +1,13 @@
 //! What happens in a trace, as it happens, whoever drives it.
 
 use super::bound::Bound;
-use super::pending::Known;
+use super::telling::Telling;
 use crate::event::RunEvent;
-use crate::trace::long_answer;
 use crate::{Error, Trace};
-use mainpath_core::{EffectKey, pending};
-use mainpath_runtime::wire::Projector;
-use mainpath_runtime::{Live, Phase, Streamed, Waiting, Watcher, rest_of};
-use mainpath_types::{CallId, Delta, Event, EventId, EventKind, ModelFinished, TraceId, text_of};
-use std::collections::{BTreeSet, VecDeque};
+use mainpath_core::pending;
+use mainpath_runtime::{Live, Phase, Waiting, Watcher};
+use mainpath_types::{CallId, EventId, TraceId};
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -28,22 +26,12 @@ pub(super) struct Following {
     trace: Trace,
     watcher: Watcher,
     phases: watch::Receiver<Phase>,
-    projector: Projector,
-    /// Events before this one are read to know what is pending, and not given out.
     from: EventId,
-    last: EventId,
-    queue: VecDeque<Result<RunEvent, Error>>,
-    calls: Known,
-    /// The calls that wait for an approval of which that was told.
-    told: BTreeSet<CallId>,
-    /// The same of calls of children.
+    telling: Telling,
+    /// The calls of children that wait for an approval of which that was told.
     told_of_children: BTreeSet<ChildCall>,
-    /// Calls that wait for an answer of which that was told.
-    questions: BTreeSet<CallId>,
     /// Where the log ends, as its store tells: for what another program drives.
     heads: Option<watch::Receiver<EventId>>,
-    /// The answer under way.
-    streamed: Streamed,
     /// Which run is followed.
     bound: Bound,
     /// The event with which that ended.
@@ -60,16 +48,10 @@ impl Following {
             trace: trace.clone(),
             phases: watcher.phase(),
             watcher,
-            projector: Projector::new(trace.id().clone()),
             from,
-            last: 0,
-            queue: VecDeque::new(),
-            calls: Known::default(),
-            told: BTreeSet::new(),
+            telling: Telling::new(trace, from, bound != Bound::All),
             told_of_children: BTreeSet::new(),
-            questions: BTreeSet::new(),
             heads: None,
-            streamed: Streamed::default(),
             bound,
             finished,
             ended: false,
@@ -79,7 +61,7 @@ impl Following {
     /// See [`Run::next`](super::Run::next).
     pub async fn next(&mut self) -> Option<Result<RunEvent, Error>> {
         loop {
-            if let Some(event) = self.queue.pop_front() {
+            if let Some(event) = self.telling.pop() {
                 return Some(event);
             }
             if self.ended {
@@ -99,15 +81,15 @@ impl Following {
             Phase::Idle | Phase::Elsewhere(_) => return self.elsewhere(phase).await,
             Phase::Failed(problem) => {
                 self.catch_up().await?;
-                self.queue.push_back(Err(Error::failed(problem)));
+                self.telling.push(Err(Error::failed(problem)));
                 self.ended = true;
                 return Ok(());
             }
             Phase::Parked(waiting) => {
                 self.catch_up().await?;
-                waiting.iter().for_each(|one| self.ask(one));
+                self.telling.ask(&waiting);
                 self.ask_of_children(&waiting).await?;
-                if !self.queue.is_empty() {
+                if !self.telling.is_empty() {
                     return Ok(());
                 }
             }
@@ -126,10 +108,10 @@ impl Following {
         // Asked first: what was written before its driver went is read.
         let is_driven = host.at(self.trace.id()).driver().await?.is_some();
         self.catch_up().await?;
-        let waiting = Waiting::among(&pending(self.projector.state()));
-        waiting.iter().for_each(|one| self.ask(one));
+        let waiting = Waiting::among(&pending(self.telling.state()));
+        self.telling.ask(&waiting);
         self.ask_of_children(&waiting).await?;
-        if !self.queue.is_empty() {
+        if !self.telling.is_empty() {
             return Ok(());
         }
         if !is_driven && waiting.is_empty() {
@@ -143,7 +125,7 @@ impl Following {
             Some(heads) => heads,
             None => self.heads.insert(host.store().subscribe(host.scope(), self.trace.id())?),
         };
-        if *heads.borrow_and_update() > self.last {
+        if *heads.borrow_and_update() > self.telling.last {
             return Ok(());
         }
         tokio::select! {
@@ -159,10 +141,10 @@ impl Following {
             self.take(live).await?;
         }
         let host = self.trace.host().clone();
-        let log = host.store().read(host.scope(), self.trace.id(), self.last + 1).await?;
+        let log = host.store().read(host.scope(), self.trace.id(), self.telling.last + 1).await?;
         let head = log.events.last().map_or(0, |event| event.id);
         self.watcher.read_again();
-        while self.last < head && !self.ended {
+        while self.telling.last < head && !self.ended {
             let live = self.watcher.next().await?;
             self.take(live).await?;
         }
@@ -170,69 +152,19 @@ impl Following {
     }
 
     async fn take(&mut self, live: Live) -> Result<(), Error> {
-        match live {
-            // What comes after the run that is followed is somebody else's.
-            _ if self.ended => {}
-            Live::Event(event) => {
-                self.last = event.id;
-                if let EventKind::ModelFinished(data) = &event.kind {
-                    self.complete(&event, data).await?;
-                }
-                for line in self.projector.project(&event) {
-                    self.fact(event.id, RunEvent::read(line)?);
-                }
-                if event.id >= self.from && self.bound.see(&event, self.projector.state().counts.runs)? {
-                    self.ended = true;
-                    let _ = self.finished.set(event.id);
-                }
-            }
-            Live::Delta { of: of @ (EffectKey::Model(_) | EffectKey::Tool(..)), nth, delta } => {
-                if self.streamed.take(&of, nth, &delta) && self.last + 1 >= self.from {
-                    self.piece(&of, &delta)?;
-                }
-            }
-            Live::Delta { .. } | Live::Notice(_) => {}
-        }
-        Ok(())
-    }
-
-    /// An answer is complete: what of its text was not told comes before it. Who only watches is told of what came in pieces.
-    async fn complete(&mut self, event: &Event, data: &ModelFinished) -> Result<(), Error> {
-        let seen = self.streamed.end(data.request);
-        if event.id < self.from || seen.is_none() && self.bound == Bound::All {
+        // What comes after the run that is followed is somebody else's.
+        if self.ended {
             return Ok(());
         }
-        let answer = long_answer(self.trace.host().at(self.trace.id()).scoped(), event).await;
-        let answer = answer.unwrap_or_else(|| text_of(&data.parts));
-        let rest = rest_of(seen.as_deref().unwrap_or_default(), &answer);
-        match rest.is_empty() {
-            true => Ok(()),
-            false => self.piece(&EffectKey::Model(data.request), &Delta::Text { text: rest.into() }),
-        }
-    }
-
-    fn piece(&mut self, of: &EffectKey, delta: &Delta) -> Result<(), Error> {
-        let now = (self.trace.host().runtime().config().clock)();
-        for line in self.projector.delta(of, delta, now) {
-            self.queue.push_back(Ok(RunEvent::read(line)?));
+        self.telling.take(&live).await?;
+        if let Live::Event(event) = &live
+            && event.id >= self.from
+            && self.bound.see(event, self.telling.state().counts.runs)?
+        {
+            self.ended = true;
+            let _ = self.finished.set(event.id);
         }
         Ok(())
-    }
-
-    fn fact(&mut self, id: EventId, event: RunEvent) {
-        match self.calls.note(&event, &self.trace) {
-            Some(call) if id >= self.from => self.announce(call),
-            None if id >= self.from => self.queue.push_back(Ok(event)),
-            _ => {}
-        }
-    }
-
-    fn ask(&mut self, waiting: &Waiting) {
-        match waiting {
-            Waiting::Approval(call) => self.announce(*call),
-            Waiting::Answer(call) => self.question(*call),
-            Waiting::Child(_) | Waiting::Timer => {}
-        }
     }
 
     /// What children wait for is asked here, under their own names.
@@ -241,28 +173,14 @@ impl Following {
             return Ok(());
         }
         let children: Vec<TraceId> =
-            self.projector.state().children.open().filter_map(|child| child.trace.clone()).collect();
+            self.telling.state().children.open().filter_map(|child| child.trace.clone()).collect();
         for child in children {
             for pending in Trace::new(self.trace.host().clone(), child).approvals().await? {
                 if self.told_of_children.insert(ChildCall { trace: pending.trace_id.clone(), call: pending.call }) {
-                    self.queue.push_back(Ok(RunEvent::ApprovalRequired(pending)));
+                    self.telling.push(Ok(RunEvent::ApprovalRequired(pending)));
                 }
             }
         }
         Ok(())
-    }
-
-    fn announce(&mut self, call: CallId) {
-        if let Some(pending) = self.calls.approval(call).filter(|_| self.told.insert(call)) {
-            self.queue.push_back(Ok(RunEvent::ApprovalRequired(pending)));
-        }
-    }
-
-    fn question(&mut self, call: CallId) {
-        // One that was approved before has been announced as that, not as a question.
-        let asked = self.calls.question(call, self.projector.state(), &self.trace);
-        if let Some(asked) = asked.filter(|_| self.questions.insert(call)) {
-            self.queue.push_back(Ok(RunEvent::QuestionAsked(asked)));
-        }
     }
 }

@@ -1,16 +1,20 @@
 //! Following a run: its events as they happen, and how it ended.
 
 mod bound;
+mod family;
 mod following;
 mod outcome;
 mod pending;
+mod telling;
 
 pub use outcome::{Outcome, Status};
 
 use crate::event::RunEvent;
 use crate::trace::Read;
+use crate::watching::WatchFrom;
 use crate::{Error, Trace};
 use bound::Bound;
+use family::Family;
 use following::Following;
 use futures_util::{Stream, StreamExt};
 use mainpath_runtime::Mail;
@@ -22,7 +26,8 @@ use std::task::{Context, Poll};
 /// A run that is followed: a stream of [`RunEvent`]s that ends when the run does. Dropping it does not end the run.
 ///
 /// [`Agent::start`](crate::Agent::start), [`Trace::say`] and the like give the run that answers what was said, whatever else goes on in
-/// the trace; [`Trace::watch`] gives all that happens, until nothing goes on any more.
+/// the trace; [`Trace::watch`] gives all that happens, until nothing goes on any more, and [`Trace::watch_all`] also what happens in the
+/// agents that it has started.
 pub struct Run {
     trace: Trace,
     events: Pin<Box<dyn Stream<Item = Result<RunEvent, Error>> + Send>>,
@@ -40,6 +45,13 @@ impl Run {
         let next = |mut following: Following| async move { following.next().await.map(|event| (event, following)) };
         let events = futures_util::stream::unfold(following, next);
         Run { trace, events: Box::pin(events.fuse()), finished, is_one: bound != Bound::All }
+    }
+
+    /// Follows a trace and the agents that it has started.
+    fn follow_all(trace: Trace, from: WatchFrom) -> Run {
+        let next = |mut family: Family| async move { family.next().await.map(|event| (event, family)) };
+        let events = futures_util::stream::unfold(Family::new(&trace, from), next);
+        Run { trace, events: Box::pin(events.fuse()), finished: Arc::default(), is_one: false }
     }
 
     /// The first run of a trace.
@@ -128,6 +140,16 @@ impl Trace {
     /// Ends when nobody does and it waits for nobody. Pieces of what is still coming are seen of what this host drives; of another, what its log says.
     pub fn watch(&self, from: EventId) -> Run {
         Run::follow(self.clone(), from, Bound::All)
+    }
+
+    /// The same together with the agents that the trace has started, and theirs, as one stream: [`RunEvent::trace_id`] says whose an event
+    /// is. An agent's events come after the `sub_trace_started` that began its work, and before the `sub_trace_completed` that tells its end;
+    /// otherwise they come in the order of time. What agents ask people comes as their events too.
+    ///
+    /// To go on later, give for each trace the last [`RunEvent::id`] plus 1. An agent that is not named there is watched from the beginning of its
+    /// work, and one that had ended before [`WatchFrom::event`] is left out.
+    pub fn watch_all(&self, from: impl Into<WatchFrom>) -> Run {
+        Run::follow_all(self.clone(), from.into())
     }
 
     async fn go_on(&self, mail: Mail) -> Result<Run, Error> {

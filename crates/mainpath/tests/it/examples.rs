@@ -16,6 +16,8 @@ mod own_tool_and_rules;
 mod policy_in_code;
 #[path = "../../examples/resume_after_crash.rs"]
 mod resume_after_crash;
+#[path = "../../examples/watch_agents.rs"]
+mod watch_agents;
 
 #[tokio::test]
 async fn the_smallest_host_gives_an_answer() {
@@ -30,6 +32,14 @@ async fn a_request_approves_a_call() {
 #[tokio::test]
 async fn fifty_agents_at_once_use_what_each_uses() {
     assert_eq!(many_agents::many(50).await.unwrap(), 50 * 320);
+}
+
+#[tokio::test]
+async fn a_trace_and_its_agents_are_watched_in_one_stream() {
+    let mut answers = watch_agents::watch().await.unwrap();
+    assert_eq!(answers.pop().unwrap(), "Two herons, both in the north.");
+    answers.sort();
+    assert_eq!(answers, ["None.", "Two herons."]);
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ mod events;
 #[allow(dead_code, reason = "each has a main of its own")]
 mod examples;
 mod experience;
+mod families;
 mod mcp;
 mod operations;
 mod presets;
