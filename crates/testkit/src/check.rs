@@ -5,8 +5,8 @@ use mainpath_core::{
     message, next_step, pack, pending, schemas,
 };
 use mainpath_types::{
-    BudgetMode, CallId, Decision, EffectClass, Event, EventId, EventKind, FinishReason, Part, Role, RunFinished, Seq,
-    SkillBy, text_of,
+    BudgetMode, CallId, CutCause, Decision, EffectClass, Event, EventId, EventKind, FinishReason, Part, Role,
+    RunFinished, Seq, SkillBy, text_of,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -205,13 +205,16 @@ pub fn packed(state: &State, bodies: &dyn Bodies, packed: &Packed) -> Check {
     // One that fills the window stays only while it is worked on; then a summary tells of it.
     let opened = state.run.as_ref().and_then(|run| run.first);
     let told = packed.items.iter().any(|item| matches!(item, Item::Summary { .. }));
-    let may_go = |task| told && opened != Some(task);
+    // Or half of everything had to go at once, as the vendor would not take it.
+    let tip = state.model.map_or_else(|| state.tip(), |model| model.head);
+    let cut = tip.and_then(|tip| state.tree.node(tip)?.cut);
+    let by = cut.and_then(|cut| bodies.get(state.tree.node(cut)?.event));
+    let halved = matches!(by, Some(EventKind::ContextCut(data)) if data.cause == CutCause::Overflow);
+    let may_go = |task| (told || halved) && opened != Some(task);
     ensure(task.is_none_or(|(task, _)| shows(task) || may_go(task) || hidden(task)), || {
         "the task is not shown".into()
     })?;
     // Of the reminders before the cut that holds, the newest is shown and no other; none if the plan has changed by then.
-    let tip = state.model.map_or_else(|| state.tip(), |model| model.head);
-    let cut = tip.and_then(|tip| state.tree.node(tip)?.cut);
     let before_cut =
         state.tree.up(tip).filter(|(seq, node)| node.kind == NodeKind::Injected && cut.is_some_and(|cut| *seq < cut));
     let newest: Vec<Seq> = before_cut.map(|(seq, _)| seq).take(1).collect();

@@ -54,7 +54,10 @@ pub(crate) async fn follow(context: EffectContext, asked: Asked) -> Option<Input
 /// Nothing that a child left running outlives its work: nobody would know of it.
 async fn end_processes(context: &EffectContext, child: &Child) {
     if let Some(trace) = &child.trace {
-        context.shared.handle(&context.scope.tenant, trace).processes.end().await;
+        let handle = context.shared.handle(&context.scope.tenant, trace);
+        if let Some(processes) = handle.known_processes() {
+            processes.end().await;
+        }
     }
 }
 

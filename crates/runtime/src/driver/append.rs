@@ -153,8 +153,7 @@ impl Driver {
     fn end_processes(&self, batch: &[Event]) {
         let is_stop =
             |event: &Event| matches!(&event.kind, EventKind::RunFinished(run) if run.reason == FinishReason::Stopped);
-        if batch.iter().any(is_stop) {
-            let processes = Arc::clone(&self.handle.processes);
+        if let Some(processes) = self.handle.known_processes().filter(|_| batch.iter().any(is_stop)).cloned() {
             tokio::spawn(async move { processes.end().await });
         }
     }

@@ -1,6 +1,6 @@
 //! The effects under way, each a future that ends in an input.
 
-use futures_util::future::{AbortHandle, Abortable};
+use futures_util::future::{AbortHandle, Abortable, FutureExt};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use mainpath_core::{Effect, EffectKey, InputKind};
 use std::collections::BTreeMap;
@@ -50,7 +50,7 @@ impl InFlight {
     ) {
         let cancel = CancellationToken::new();
         let work = work(cancel.clone());
-        self.push(key, cancel, async move { Some(work.await) });
+        self.push(key, cancel, work.map(Some));
     }
 
     /// Starts an effect that may come to nothing for now.
@@ -66,12 +66,11 @@ impl InFlight {
     ) {
         let (abort, registration) = AbortHandle::new_pair();
         let work = Abortable::new(work, registration);
-        self.work.push(Box::pin(async move {
-            match work.await {
-                Ok(came_to) => Ended { key, rests: came_to.is_none(), came_to },
-                Err(_) => Ended { key, rests: false, came_to: None },
-            }
-        }));
+        // No async block: it would take room for what it awaits twice.
+        self.work.push(Box::pin(work.map(move |done| match done {
+            Ok(came_to) => Ended { key, rests: came_to.is_none(), came_to },
+            Err(_) => Ended { key, rests: false, came_to: None },
+        })));
         self.running.insert(key, Running { abort, cancel });
     }
 

@@ -45,7 +45,7 @@ pub(crate) fn tool_context(
     }
     context.cancel = cancel;
     context.trace = Some(effect.trace.clone());
-    context.processes = Arc::clone(&handle.processes);
+    context.processes = Arc::clone(handle.processes());
     context.blobs =
         Arc::new(Blobs { store: Arc::clone(&config.store), scope: scope.clone(), vault: config.vault.clone() });
     context.secrets = Arc::new(Granted { vault: config.vault.clone(), allowed: prepared.secrets.clone() });

@@ -5,7 +5,7 @@ use mainpath_tools::{Processes, Snapshot};
 use mainpath_types::{CallId, Delta, Event};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::{Notify, broadcast, oneshot, watch};
 
 /// Something that a watcher sees.
@@ -92,8 +92,9 @@ pub(crate) struct Handle {
     pub unwritten: Mutex<Option<Box<Input>>>,
     /// What running calls want put on record before they go on, until the driver has done so.
     announced: Mutex<Vec<Announced>>,
-    /// What the trace's calls have started in the background. It lives across turns and runs, until somebody stops a run.
-    pub processes: Arc<Processes>,
+    /// What the trace's calls have started in the background. It lives across turns and runs, until somebody stops a run. Few
+    /// traces that wait have any.
+    processes: OnceLock<Arc<Processes>>,
     /// What the files were when they were last looked at, so that they need not be read again. Few traces have it.
     pub snapshot: Mutex<Option<Box<Snapshot>>>,
     /// The estimated size of what has come of the answer under way.
@@ -134,6 +135,16 @@ impl Drop for Driving {
 const LAG: usize = 512;
 
 impl Handle {
+    /// What the trace's calls have started in the background.
+    pub fn processes(&self) -> &Arc<Processes> {
+        self.processes.get_or_init(Arc::default)
+    }
+
+    /// The same, if any call could have started something.
+    pub fn known_processes(&self) -> Option<&Arc<Processes>> {
+        self.processes.get()
+    }
+
     /// Has the driver put something on record.
     pub fn announce(&self, announced: Announced) {
         self.announced.lock().unwrap_or_else(PoisonError::into_inner).push(announced);
