@@ -299,7 +299,9 @@ impl Printer {
                 MessageMode::Steer => self.said("steering", &data.parts, 100),
                 MessageMode::FollowUp => self.said("queued", &data.parts, 100),
                 // Of an agent the line before says for what it was started.
-                MessageMode::Message if self.shows_words && !self.out.is_labelled() => self.said("said", &data.parts, 300),
+                MessageMode::Message if self.shows_words && !self.out.is_labelled() => {
+                    self.said("said", &data.parts, 300)
+                }
                 MessageMode::Message => {}
             },
             EventKind::RewindRequested(data) if !quiet && self.shows_words => {

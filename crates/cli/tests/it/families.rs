@@ -30,7 +30,9 @@ fn slow(answer: Answer) -> Answer {
 fn delegating() -> ModelServer {
     server(|request| {
         let answer = match (task(request.body()).as_str(), request.count("assistant")) {
-            ("Write the greeting.", 0) => slow(Answer::call("write_text_file", json!({"path": "new", "content": "hello"}))),
+            ("Write the greeting.", 0) => {
+                slow(Answer::call("write_text_file", json!({"path": "new", "content": "hello"})))
+            }
             ("Write the greeting.", _) => slow(Answer::text("It is written.\n\nIn two lines.")),
             (_, 0) => slow(Answer::call("agent", json!({"task": "Write the greeting."}))),
             _ => slow(Answer::text("The agent wrote it.")),
@@ -107,10 +109,8 @@ fn is_whole(place: &Place, lines: &[Value]) {
         let of = |line: &Value| line["trace_id"] == trace.as_str();
         let first = lines.iter().position(of).unwrap();
         let last = lines.iter().rposition(of).unwrap();
-        let started =
-            |line: &Value| line["type"] == "sub_trace_started" && line["data"]["child"] == trace.as_str();
-        let ended =
-            |line: &Value| line["type"] == "sub_trace_completed" && line["data"]["child"] == trace.as_str();
+        let started = |line: &Value| line["type"] == "sub_trace_started" && line["data"]["child"] == trace.as_str();
+        let ended = |line: &Value| line["type"] == "sub_trace_completed" && line["data"]["child"] == trace.as_str();
         let (started, ended) = (lines.iter().position(started).unwrap(), lines.iter().position(ended).unwrap());
         assert!(started < first && last < ended, "{trace}: {started} < {first}, {last} < {ended}");
     }
@@ -288,8 +288,7 @@ fn a_question_of_an_agent_is_said_with_the_command_that_answers_it() {
     let child = agents(&place).remove(0);
     let (root, name) = child.split_once('@').unwrap();
     let waits = place.run(&["watch", root]);
-    let how =
-        format!("{name} ? call 2.0 asks (Which?): mainpath answer {child} 2.0 TEXT && mainpath resume {root}");
+    let how = format!("{name} ? call 2.0 asks (Which?): mainpath answer {child} 2.0 TEXT && mainpath resume {root}");
     assert!(waits.code == 5 && waits.err.lines().any(|line| line == how), "{waits:#?}");
 }
 
@@ -307,7 +306,10 @@ fn a_root_and_its_agents_that_were_killed_are_watched_to_where_they_were() {
     running.kill();
     let left = watching.end();
     assert_eq!(left.code, 130, "{left:#?}");
-    assert!(left.err.ends_with(&format!("{root} is not running; continue with: mainpath resume {root}\n")), "{left:#?}");
+    assert!(
+        left.err.ends_with(&format!("{root} is not running; continue with: mainpath resume {root}\n")),
+        "{left:#?}"
+    );
 }
 
 #[test]
@@ -330,7 +332,8 @@ fn no_line_of_what_a_command_prints_is_torn_by_an_agent() {
     let mut watching = place.start(&["watch", &newest_root(&place)]);
     let (ran, watched) = (running.end(), watching.end());
     assert_eq!((ran.code, watched.code), (0, 0), "{ran:#?} {watched:#?}");
-    let printed: Vec<&str> = watched.err.lines().filter(|line| line.contains("begin") || line.contains("end")).collect();
-    let torn = |line: &&&str| !line.contains("for n in") && !(line.contains("begin ") && line.ends_with(" end"));
+    let printed: Vec<&str> =
+        watched.err.lines().filter(|line| line.contains("begin") || line.contains("end")).collect();
+    let torn = |line: &&&str| !(line.contains("for n in") || line.contains("begin ") && line.ends_with(" end"));
     assert_eq!(printed.iter().filter(torn).count(), 0, "{printed:#?}");
 }

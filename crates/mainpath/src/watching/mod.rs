@@ -107,18 +107,7 @@ impl Watching {
         let ready = VecDeque::from([Seen::Opened { trace: trace.clone(), from: event }]);
         let lanes = BTreeMap::from([(trace.clone(), Lane::new(event))]);
         let root = trace.clone();
-        Watching {
-            store,
-            scope,
-            root,
-            patience,
-            with_agents,
-            agents,
-            lanes,
-            ready,
-            brief: 0,
-            is_read_again: false,
-        }
+        Watching { store, scope, root, patience, with_agents, agents, lanes, ready, brief: 0, is_read_again: false }
     }
 
     /// Whether it is known that there is more.
