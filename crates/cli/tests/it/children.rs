@@ -5,7 +5,7 @@ use crate::support::*;
 use mainpath_testkit::model_server::{Answer, ModelServer};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What the first message of a request's conversation says.
 fn task(body: &Value) -> String {
@@ -252,6 +252,11 @@ fn what_a_child_left_running_ends_with_it() {
             ("Start it.", 0) => Answer::call("bash", json!({"command": "sleep 613.07", "background": true})),
             (which, turns) => {
                 if turns > 0 {
+                    // The call has come back before the process is what it is to be.
+                    let until = Instant::now() + Duration::from_secs(5);
+                    while which == "Start it." && !is_running("sleep 613.07") && Instant::now() < until {
+                        std::thread::sleep(Duration::from_millis(5));
+                    }
                     noted.lock().unwrap().push(is_running("sleep 613.07"));
                 }
                 match (which, turns) {
