@@ -124,7 +124,7 @@ fn agents(place: &Place) -> Vec<String> {
 fn an_agent_is_watched_with_the_trace_that_has_started_it_while_it_works() {
     let (place, server) = (place(), delegating());
     let mut running = place.start_run(&server, &["--yes", "Have it written."]);
-    wait_until("the trace is there", || !place.traces().is_empty() && !place.log(&newest_root(&place)).is_empty());
+    wait_until("its run has begun", || has_begun(&place));
     let root = newest_root(&place);
     let mut json = place.start(&["watch", &root, "--json"]);
     let mut people = place.start(&["watch", &root]);
@@ -161,6 +161,11 @@ fn an_agent_is_watched_with_the_trace_that_has_started_it_while_it_works() {
     // An agent is watched by its own name as well.
     let own = place.run(&["watch", &agents(&place)[0]]);
     assert!(own.code == 0 && own.err.contains("\n→ write_text_file: new\n"), "{own:#?}");
+}
+
+/// Whether the run of the root is on record.
+fn has_begun(place: &Place) -> bool {
+    !place.traces().is_empty() && String::from_utf8_lossy(&place.log(&newest_root(place))).contains("\"run_started\"")
 }
 
 fn newest_root(place: &Place) -> String {
@@ -328,12 +333,12 @@ fn no_line_of_what_a_command_prints_is_torn_by_an_agent() {
         answer.into()
     });
     let mut running = place.start_run(&server, &["--yes", "Do it."]);
-    wait_until("the trace is there", || !place.traces().is_empty() && !place.log(&newest_root(&place)).is_empty());
+    wait_until("its run has begun", || has_begun(&place));
     let mut watching = place.start(&["watch", &newest_root(&place)]);
     let (ran, watched) = (running.end(), watching.end());
     assert_eq!((ran.code, watched.code), (0, 0), "{ran:#?} {watched:#?}");
     let printed: Vec<&str> =
         watched.err.lines().filter(|line| line.contains("begin") || line.contains("end")).collect();
-    let whole = |line: &&&str| line.contains("for n in") || line.contains("begin ") && line.ends_with(" end");
-    assert_eq!(printed.iter().filter(|line| !whole(line)).count(), 0, "{printed:#?}");
+    let torn = |line: &&&str| !(line.contains("for n in") || line.contains("begin ") && line.ends_with(" end"));
+    assert_eq!(printed.iter().filter(torn).count(), 0, "{printed:#?}");
 }
