@@ -21,6 +21,12 @@ pub struct AgentMessage {
 }
 
 impl AgentMessage {
+    /// The same with the sender's id for it. `way`: how it comes; ids of different ways are different ones.
+    #[must_use]
+    pub fn with_id(self, way: &str, id: &str) -> AgentMessage {
+        AgentMessage { id: Some(format!("{way}:{id}")), ..self }
+    }
+
     /// These words of an agent.
     pub fn new(from: impl Into<String>, text: impl Into<String>) -> AgentMessage {
         AgentMessage { from: from.into(), text: text.into(), conversation: None, id: None }
@@ -91,6 +97,9 @@ pub(crate) async fn leave(
             apply(&mut state, &Event { id, ts: entry.at, turn: 0, mail: None, kind });
         }
     }
+    if let Some(why) = no_sender(&message.from) {
+        return Err(Error::invalid(format!("the sender cannot be called {:?}: {why}", message.from)));
+    }
     match message.check(&state) {
         Ok(()) => {}
         Err(Refusal::Received) => return Ok(Left::Before),
@@ -98,6 +107,20 @@ pub(crate) async fn leave(
     }
     post(at, vault, &message.mail()).await?;
     Ok(Left::Waits)
+}
+
+/// Names that would be taken for somebody else.
+const TAKEN: [&str; 4] = ["parent", "user", "system", "agent"];
+
+/// Why nobody can send under this name.
+fn no_sender(name: &str) -> Option<String> {
+    let name = name.trim_start_matches("agent.").trim();
+    if name.is_empty() {
+        return Some("it says nothing".into());
+    }
+    TAKEN
+        .contains(&name.to_lowercase().as_str())
+        .then(|| "that is somebody else; give the agent a name of its own".into())
 }
 
 fn refused(trace: &TraceId, refusal: &Refusal) -> Error {

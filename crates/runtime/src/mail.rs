@@ -292,6 +292,15 @@ impl Mail {
     }
 }
 
+/// Words as a quote that they cannot leave: each of their lines begins with a mark, whatever ends a line, and nothing in them moves a cursor.
+pub(crate) fn quoted(text: &str) -> String {
+    let ends = |letter: char| matches!(letter, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}');
+    let text = text.trim().replace("\r\n", "\n");
+    let shown = |line: &str| line.chars().filter(|letter| *letter == '\t' || !letter.is_control()).collect::<String>();
+    let lines: Vec<String> = text.split(ends).map(|line| format!("> {}", shown(line)).trim_end().to_string()).collect();
+    lines.join("\n")
+}
+
 /// A name that cannot pass for anything else: one line of at most 100 letters.
 fn one_line(name: &str) -> String {
     name.chars().filter(|letter| !letter.is_control()).take(100).collect()
@@ -304,10 +313,9 @@ const OWN_WAYS: [&str; 2] = ["terminal", "command"];
 fn answer(text: &str, via: Option<&str>, by: &Principal) -> ToolOutput {
     let way = via.map(|via| format!(" ({via})")).unwrap_or_default();
     let title = format!("answered by {by}{way}");
-    let quoted: Vec<String> = text.trim().lines().map(|line| format!("> {line}")).collect();
     let is_own = !by.is_agent() && via.is_none_or(|via| OWN_WAYS.contains(&via));
     let origin = if is_own { Origin::User } else { Origin::Message };
-    ToolOutput { origin, title: Some(title), ..ToolOutput::text(format!("{by} answered{way}:\n{}", quoted.join("\n"))) }
+    ToolOutput { origin, title: Some(title), ..ToolOutput::text(format!("{by} answered{way}:\n{}", quoted(text))) }
 }
 
 /// What people demand is never left out of a request. What agents say is.

@@ -104,9 +104,17 @@ impl Principal {
     pub fn is_agent(&self) -> bool {
         self.agent_name().is_some()
     }
-    /// Another agent: `agent.NAME`, what no name can hold being replaced.
+    /// Another agent: `agent.NAME`. What no name can hold is replaced, and the names that become the same by that are told apart by a number
+    /// at the end.
     pub fn agent(name: &str) -> Principal {
-        Principal(format!("{AGENT}{}", fitting(name)).into())
+        let mut fitted = fitting(name);
+        if fitted != name {
+            let mark =
+                name.bytes().fold(0x811c_9dc5_u32, |sum, byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+            fitted.truncate(180);
+            fitted.push_str(&format!("-{mark:08x}"));
+        }
+        Principal(format!("{AGENT}{fitted}").into())
     }
     /// The agent's own name, if it is another agent.
     pub fn agent_name(&self) -> Option<&str> {

@@ -17,6 +17,9 @@ pub struct Relations {
     /// The trace that started it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_trace: Option<TraceId>,
+    /// Whether the trace that started it had read no words from outside when it set the task: then the task counts as its own words.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub own_task: bool,
     /// The goal of that trace that it serves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_goal: Option<GoalId>,

@@ -34,6 +34,7 @@ impl RelationArgs {
             parent_trace,
             parent_goal: parent_goal.map(GoalId),
             context: context.into_iter().collect(),
+            ..Relations::default()
         }
     }
 }

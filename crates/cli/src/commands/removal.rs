@@ -263,7 +263,8 @@ async fn need(logs: &Logs, trace: &TraceId, pointed: &BTreeSet<TraceId>) -> Resu
         return Ok(Some(Needed::Person));
     }
     let mail = logs.store.mail(&logs.scope, trace, state.log.mail.upto).await?;
-    Ok(mail.iter().any(|entry| !state.log.mail.has(entry.id)).then_some(Needed::Mail))
+    let is_unread = mail.iter().any(|entry| !state.log.mail.has(entry.id)) || state.inbox.unread().next().is_some();
+    Ok(is_unread.then_some(Needed::Mail))
 }
 
 /// The traces that no rule wants to keep, of a list that begins with the newest.

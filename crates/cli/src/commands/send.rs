@@ -29,7 +29,11 @@ pub async fn send(args: SendArgs) -> Result<Exit, Failure> {
     let logs = logs()?;
     let trace = logs.find(Some(&args.trace)).await?;
     let text = if args.text == "-" { read_all()? } else { args.text };
-    let message = AgentMessage { from: args.from, text, conversation: args.conversation, id: args.id };
+    let message = AgentMessage { conversation: args.conversation, ..AgentMessage::new(args.from, text) };
+    let message = match args.id {
+        Some(id) => message.with_id("command", &id),
+        None => message,
+    };
     out(match logs.leave(&trace, &message).await? {
         Left::Waits => "sent; the agent reads it with check_messages",
         Left::Before => "sent before; nothing is to be done",

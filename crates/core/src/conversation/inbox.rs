@@ -3,7 +3,6 @@
 use mainpath_types::{CHECK_MESSAGES, EventId, Seq};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::fmt::Write;
 use std::sync::Arc;
 
 /// What other agents have sent.
@@ -42,15 +41,12 @@ impl Inbox {
         self.list.iter().filter(|arrival| arrival.read.is_none())
     }
 
-    /// How many wait and whom the newest is from; nothing if none waits.
+    /// How many wait; nothing if none does. Their senders' names are words from outside, and told with them.
     pub(crate) fn told(&self) -> Option<String> {
-        let newest = self.unread().next_back()?;
-        let count = self.unread().count();
-        let mut text = match count {
-            1 => format!("1 message from {} waits", newest.from),
-            _ => format!("{count} messages wait, the newest is from {}", newest.from),
-        };
-        let _ = write!(text, ": read with {CHECK_MESSAGES}");
-        Some(text)
+        match self.unread().count() {
+            0 => None,
+            1 => Some(format!("1 message of another agent waits: read with {CHECK_MESSAGES}")),
+            count => Some(format!("{count} messages of other agents wait: read with {CHECK_MESSAGES}")),
+        }
     }
 }

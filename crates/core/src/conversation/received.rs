@@ -29,7 +29,9 @@ pub fn may_receive(state: &State, message: &MessageReceived) -> Result<(), Refus
     if state.inbox.unread().count() >= MOST {
         return Err(Refusal::InboxFull(MOST));
     }
-    let is_same = |known: &Arrival| known.id.is_some() && known.id.as_deref() == message.id.as_deref();
+    let is_same = |known: &Arrival| {
+        known.id.is_some() && known.id.as_deref() == message.id.as_deref() && *known.from == *message.from.as_str()
+    };
     if state.inbox.list.iter().any(is_same) {
         return Err(Refusal::Received);
     }

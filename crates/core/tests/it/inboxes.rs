@@ -43,11 +43,11 @@ fn a_message_begins_nothing_and_is_told_of_once_until_it_is_read() {
     let first = agent.log.last().unwrap().id;
     assert!(agent.state().run.is_none() && agent.state().queues.is_empty());
     agent.says(MessageMode::Message, "do it");
-    assert_eq!(told(&agent), ["1 message from agent.reviewer waits: read with check_messages"]);
+    assert_eq!(told(&agent), ["1 message of another agent waits: read with check_messages"]);
     agent.takes(from("tester", "all is green"));
     let second = agent.log.last().unwrap().id;
     agent.works();
-    let newest = "2 messages wait, the newest is from agent.tester: read with check_messages";
+    let newest = "2 messages of other agents wait: read with check_messages";
     assert_eq!(told(&agent).last().unwrap(), newest);
     let count = told(&agent).len();
     agent.works();
@@ -101,7 +101,11 @@ fn what_does_not_fit_in_an_inbox_is_refused() {
     };
     agent.takes(again("msg_1"));
     agent.refuses(again("msg_1"), Refusal::Received);
-    for n in 2..100 {
+    // The same id of another sender is another message.
+    let (id, text) = (Some("msg_1".into()), "ready".into());
+    let other = MessageReceived { from: Principal::agent("tester"), conversation: None, id, text };
+    agent.takes(InputKind::Receive(other));
+    for n in 2..99 {
         agent.takes(again(&format!("msg_{n}")));
     }
     agent.refuses(again("msg_100"), Refusal::InboxFull(100));

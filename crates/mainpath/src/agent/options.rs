@@ -123,11 +123,11 @@ pub struct LimitOptions {
 
 /// Puts what is given in the place of what was.
 pub(super) fn relate(relations: &mut Relations, given: &Relations) {
-    let Relations { agent_type, parent_trace, parent_goal, context, session } = given.clone();
+    let Relations { agent_type, parent_trace, parent_goal, context, session, own_task: _ } = given.clone();
     relations.agent_type = agent_type.or(relations.agent_type.take());
     relations.session = session.or(relations.session.take());
     if parent_trace.is_some() {
-        (relations.parent_trace, relations.parent_goal) = (parent_trace, parent_goal);
+        (relations.parent_trace, relations.parent_goal, relations.own_task) = (parent_trace, parent_goal, false);
     }
     relations.context.extend(context);
 }

@@ -149,9 +149,15 @@ impl Desk for AnswerDesk {
             let Ok(trace) = trace.parse::<TraceId>() else {
                 return WordTaken::NoTrace(format!("there is no trace {trace:?}"));
             };
-            let message = AgentMessage { from, text, conversation, id: Some(id) };
             // One after the other: two of one id are not both the first.
             let logs = self.logs.lock().await;
+            // Who has the secret is an agent of another system, and none of this one's.
+            if from.trim_start_matches("agent.").parse::<TraceId>().is_ok_and(|trace| logs.has_log(&trace)) {
+                return WordTaken::Refused(format!(
+                    "{from:?} is an agent of this machine; give yours a name of its own"
+                ));
+            }
+            let message = AgentMessage { conversation, ..AgentMessage::new(from, text) }.with_id("webhook", &id);
             match logs.leave(&trace, &message).await {
                 Ok(Left::Waits) => WordTaken::Received,
                 Ok(Left::Before) => WordTaken::Before,

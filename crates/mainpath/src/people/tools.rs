@@ -140,7 +140,7 @@ async fn to_agent(inboxes: &Inboxes, ctx: &ToolContext, to: &str, text: String, 
     if trace == *own {
         return failed("that is you".into());
     }
-    let message = AgentMessage { id: Some(id), ..AgentMessage::new(own.as_str(), text) };
+    let message = AgentMessage::new(own.as_str(), text).with_id("call", &id);
     match leave(&*inboxes.store, &inboxes.scope, &inboxes.vault, &trace, &message).await {
         Ok(Left::Waits | Left::Before) => {
             ToolOutput::text(format!("Left for {AGENT}{trace}; it reads it when it looks."))

@@ -41,6 +41,8 @@ pub(crate) struct Making {
     pub call: AgentCall,
     /// What it is told.
     pub message: String,
+    /// Whether that has no words from outside.
+    pub own_task: bool,
 }
 
 /// Begins a child or attaches to it, and waits until its run has ended; then what it changed in a copy is told with what it came to.
@@ -197,10 +199,11 @@ async fn made(context: &EffectContext, child: &Child, making: &Making) -> Result
         ChildPlace::Own => Some(copies::make(context, child, &making.parent).await?),
         ChildPlace::Reading | ChildPlace::Alone => None,
     };
-    let Making { parent: spec, run, child_run, call, message } = making;
+    let Making { parent: spec, run, child_run, call, message, own_task } = making;
     let (trace, share, folder) = (&context.trace, &child.share, folder.as_ref());
     let parent = Parent { trace, spec, run: *run, share, child_run: *child_run, folder };
     let mut agent = context.shared.config.children.child(parent, call)?;
+    agent.spec.relations.own_task = *own_task;
     // What it is told besides its task says nothing of it to whoever looks at a list.
     agent.spec.name = agent.spec.name.or_else(|| Some(short_name(&child.task)).filter(|name| !name.is_empty()));
     let text = if folder.is_some() { format!("{}\n\n{message}", copies::TOLD) } else { message.clone() };
@@ -210,9 +213,7 @@ async fn made(context: &EffectContext, child: &Child, making: &Making) -> Result
 
 /// Whoever speaks to a child is its parent: no person.
 fn speaking(context: &EffectContext) -> Scope {
-    let name: String = format!("agent.{}", context.trace).chars().take(200).collect();
-    let principal = name.parse().unwrap_or_else(|_| Principal::system());
-    Scope { tenant: context.scope.tenant.clone(), principal }
+    Scope { tenant: context.scope.tenant.clone(), principal: Principal::agent(context.trace.as_str()) }
 }
 
 /// What the log of a child says of its work for a call.
@@ -251,7 +252,7 @@ async fn look(context: &EffectContext, trace: &TraceId, after: u64) -> Result<Se
         // Also what it read for an earlier call: it may still be in its sight.
         match &event.kind {
             EventKind::SubTraceCompleted(data) => seen.origins.extend(&data.handed.origins),
-            EventKind::CallResolved(_) | EventKind::Injected(_) => {
+            EventKind::CallResolved(_) | EventKind::Injected(_) | EventKind::ModelFinished(_) => {
                 seen.origins.extend(foreign_in(&event.kind));
             }
             _ => {}

@@ -150,7 +150,9 @@ impl Driver {
             None => 1,
         };
         let run = self.machine.state().counts.runs;
-        Ok(Ok(Making { parent, run, child_run, call, message }))
+        self.note_origins().await?;
+        let own_task = !self.provenance.origins.as_ref().is_some_and(|origins| origins.is_foreign());
+        Ok(Ok(Making { parent, run, child_run, call, message, own_task }))
     }
 
     /// The children of a call that worked in copies.

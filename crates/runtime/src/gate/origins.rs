@@ -11,8 +11,8 @@ use crate::prompt::notes::parted;
 use crate::prompt::texts::{load, parts};
 use mainpath_store::{ScopedStore, StoreError};
 use mainpath_types::{
-    ApprovalGranted, CallId, CallResolved, EventKind, MessageQueued, ModelFinished, Origin, Part, RecordedCall,
-    RewindRequested, Role,
+    ApprovalGranted, CallId, CallResolved, EventKind, MessageQueued, ModelFinished, Origin, Part, Principal,
+    RecordedCall, RewindRequested, Role, TraceId,
 };
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -27,6 +27,8 @@ pub(crate) struct Origins {
     seen: u8,
     /// The words of the calls that are under way: a result that says them again has them from here.
     asked: HashMap<CallId, HashSet<u64>>,
+    /// The trace that started this one, where the tasks that it sets have no words from outside.
+    asks_in_own_words: Option<TraceId>,
     /// Who named where calls go.
     pub destinations: Destinations,
 }
@@ -62,6 +64,8 @@ impl Origins {
     /// Takes in what an event says. Errors: a long text is not where it was put.
     pub async fn note_event(&mut self, store: ScopedStore<'_>, kind: &EventKind) -> Result<(), StoreError> {
         if let EventKind::SpecChanged(data) = kind {
+            self.asks_in_own_words =
+                data.spec.relations.parent_trace.as_ref().filter(|_| data.spec.relations.own_task).cloned();
             for (origin, text) in parted(&data.spec.instructions) {
                 self.note(origin, text);
                 match origin {
@@ -85,6 +89,12 @@ impl Origins {
             EventKind::CallResolved(data) => self.asked.remove(&data.call),
             _ => None,
         };
+        if let (EventKind::MessageQueued(data), Some(parent)) = (kind, &self.asks_in_own_words)
+            && data.from == Principal::agent(parent.as_str())
+        {
+            // As good as the words of this trace's own model.
+            return Ok(());
+        }
         let imported = matches!(kind, EventKind::MessageImported(_));
         if origin_of(kind) == Origin::Model && !imported {
             return Ok(());
@@ -250,6 +260,10 @@ pub(crate) fn foreign_in(kind: &EventKind) -> Option<Origin> {
 /// Where what an event says came from.
 fn origin_of(kind: &EventKind) -> Origin {
     match kind {
+        // An answer that came by a channel is not the owner's, whoever gave it.
+        EventKind::CallResolved(CallResolved { output: Some(output), .. }) if output.origin.is_foreign() => {
+            output.origin
+        }
         EventKind::MessageQueued(MessageQueued { from: by, .. })
         | EventKind::RewindRequested(RewindRequested { by, .. })
         | EventKind::CallResolved(CallResolved { by: Some(by), .. }) => match by.is_agent() {

@@ -1,6 +1,7 @@
 //! What a model is told when it checks for messages of other agents: the oldest that it has not read, as quotes.
 
 use crate::internal::tool::{InternalContext, InternalTool, Purpose};
+use crate::mail::quoted;
 use mainpath_core::{Arrival, Bodies};
 use mainpath_tools::{CheckMessages, CheckMessagesArgs, Fut, Tool};
 use mainpath_types::{CHECK_MESSAGES, EventKind, MessageReceived};
@@ -40,7 +41,7 @@ fn check(context: &mut InternalContext<'_>) -> String {
     let (mut shown, mut text) = (Vec::new(), String::new());
     for arrival in &unread {
         let Some(EventKind::MessageReceived(message)) = context.log.get(arrival.event) else { continue };
-        let one = quoted(message);
+        let one = framed(message);
         if !shown.is_empty() && text.len() + one.len() > AT_ONCE {
             break;
         }
@@ -59,11 +60,7 @@ fn check(context: &mut InternalContext<'_>) -> String {
 }
 
 /// A message with its words as a quote, so that they cannot pass for anything else.
-fn quoted(message: &MessageReceived) -> String {
-    let of = message.conversation.as_ref().map(|name| format!(" in conversation {name}")).unwrap_or_default();
-    let mut text = format!("\n{} wrote{of}:\n", message.from);
-    for line in message.text.trim().lines() {
-        let _ = writeln!(text, "> {line}");
-    }
-    text
+fn framed(message: &MessageReceived) -> String {
+    let of = message.conversation.as_ref().map(|name| format!(" in conversation {name:?}")).unwrap_or_default();
+    format!("\n{} wrote{of}:\n{}\n", message.from, quoted(&message.text))
 }
