@@ -5,7 +5,7 @@ use crate::children::Kin;
 use crate::experience::{Experienced, Experiences, Lookup, Meaning, offer, scoring, with_experience};
 use crate::home::{ContextHookEntry, HookEntry, OPTIONAL, Unready};
 #[cfg(feature = "people")]
-use crate::people::{Inboxes, People, Sender, offer_agents};
+use crate::people::{Agents, Inboxes, People, Sender, offer_agents};
 use crate::presets::Presets;
 use crate::presets::host::presets_in;
 use crate::rules::{Checked, Sources};
@@ -90,7 +90,8 @@ impl Installation {
         #[cfg(feature = "people")]
         if home.config.people.agents {
             let (store, scope) = (Arc::clone(&logs.store) as Arc<dyn Store>, logs.scope.clone());
-            offer_agents(&tools, home.people()?.map(Arc::new), Inboxes { store, scope, vault: vault.clone() });
+            let inboxes = Inboxes { store, scope, vault: vault.clone() };
+            offer_agents(&tools, home.people()?.map(Arc::new), Agents::At(inboxes));
         }
         let mut lookup = Lookup::by_words(Arc::clone(&experiences));
         if let Some(config) = &home.config.experience.embeddings {

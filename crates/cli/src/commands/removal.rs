@@ -331,7 +331,23 @@ pub async fn erase(args: EraseArgs) -> Result<Exit, Failure> {
     }
     let told = unless(left);
     done?;
+    if matches!(what, What::All) {
+        say_unread(&app.logs, &trace).await?;
+    }
     told
+}
+
+/// Says of what nobody has read that it is still there: it is no part of the conversation yet.
+async fn say_unread(logs: &Logs, trace: &TraceId) -> Result<(), Failure> {
+    let (_, state, _) = logs.read(trace).await?;
+    let mail = logs.store.mail(&logs.scope, trace, state.log.mail.upto).await?;
+    let (is, they) = match mail.iter().filter(|entry| !state.log.mail.has(entry.id)).count() {
+        0 => return Ok(()),
+        1 => ("1 message that nobody has read yet is still in the mailbox: the agent reads it".into(), "it"),
+        n => (format!("{n} messages that nobody has read yet are still in the mailbox: the agent reads them"), "them"),
+    };
+    out(&format!("{is} when it continues; mainpath rm {trace} removes {they} with the trace"))?;
+    Ok(())
 }
 
 /// Says what was erased in a trace.

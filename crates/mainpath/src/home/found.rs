@@ -122,12 +122,19 @@ impl Home {
 
     /// Adds the tools that reach people. Where a channel cannot be used no agent works: that is told there.
     fn offer_people(&self, tools: &Tools) {
-        let Ok(Some(people)) = self.people() else { return };
-        let config = people.config();
-        let names = config.contacts.iter().filter(|(_, contact)| !contact.ways().is_empty());
-        let ask = AskHuman::new(names.map(|(name, _)| name.clone()), config.ask.clone());
-        drop(tools.clone().with(ask));
-        crate::people::offer(tools, &Arc::new(people));
+        let Ok(people) = self.people() else { return };
+        let people = people.map(Arc::new);
+        if let Some(people) = &people {
+            let config = people.config();
+            let names = config.contacts.iter().filter(|(_, contact)| !contact.ways().is_empty());
+            let ask = AskHuman::new(names.map(|(name, _)| name.clone()), config.ask.clone());
+            drop(tools.clone().with(ask));
+            crate::people::offer(tools, people);
+        }
+        if self.config.people.agents {
+            // Where the inboxes are is known where agents work.
+            crate::people::offer_agents(tools, people, crate::people::Agents::Somewhere);
+        }
     }
 }
 

@@ -12,4 +12,4 @@ pub mod signing {
     pub use mainpath_people::{Signed, sign, verify};
 }
 pub(crate) use messenger::Sender;
-pub(crate) use tools::{Inboxes, offer, offer_agents};
+pub(crate) use tools::{Agents, Inboxes, offer, offer_agents};

@@ -16,7 +16,7 @@ pub(crate) fn offer(tools: &Tools, people: &Arc<People>) {
     let config = people.config();
     // Clones are one registry.
     if !config.contacts.is_empty() || config.feishu.is_some() {
-        drop(tools.clone().with(SendMessage { people: Some(Arc::clone(people)), agents: None }));
+        drop(tools.clone().with(SendMessage { people: Some(Arc::clone(people)), agents: Agents::None }));
     }
     if config.feishu.is_some() {
         drop(tools.clone().with(FeishuContacts(Arc::clone(people))));
@@ -24,8 +24,8 @@ pub(crate) fn offer(tools: &Tools, people: &Arc<People>) {
 }
 
 /// Adds the tools by which agents write to one another.
-pub(crate) fn offer_agents(tools: &Tools, people: Option<Arc<People>>, inboxes: Inboxes) {
-    drop(tools.clone().with(CheckMessages).with(SendMessage { people, agents: Some(inboxes) }));
+pub(crate) fn offer_agents(tools: &Tools, people: Option<Arc<People>>, agents: Agents) {
+    drop(tools.clone().with(CheckMessages).with(SendMessage { people, agents }));
 }
 
 /// Where the inboxes of traces are.
@@ -35,9 +35,25 @@ pub(crate) struct Inboxes {
     pub vault: Vault,
 }
 
+/// Whether agents can be written to.
+pub(crate) enum Agents {
+    /// They cannot.
+    None,
+    /// They can, where agents work; here the tool is only shown.
+    Somewhere,
+    /// They can, here.
+    At(Inboxes),
+}
+
 struct SendMessage {
     people: Option<Arc<People>>,
-    agents: Option<Inboxes>,
+    agents: Agents,
+}
+
+impl SendMessage {
+    fn to_agents(&self) -> bool {
+        !matches!(self.agents, Agents::None)
+    }
 }
 
 /// How another agent is written, and the one that started this one.
@@ -75,7 +91,7 @@ impl Tool for SendMessage {
         } else {
             text.push('.');
         }
-        if self.agents.is_some() {
+        if self.to_agents() {
             let _ = write!(text, " Other agents: {AGENT} and the trace id, or {PARENT} for the one that started you.");
         }
         ToolDoc::new(text, EffectClass::MessageSend)
@@ -85,7 +101,7 @@ impl Tool for SendMessage {
         if args.text.trim().is_empty() {
             return Err(Problem::new("invalid_arguments", "The message is empty."));
         }
-        if self.agents.is_some() && args.to.starts_with(AGENT) {
+        if self.to_agents() && args.to.starts_with(AGENT) {
             return Ok(());
         }
         let checked = match &self.people {
@@ -100,7 +116,7 @@ impl Tool for SendMessage {
             // Secrets were put in for the call; they go no further.
             let text = ctx.secrets.redact(&args.text);
             let id = ctx.grant.effect_id().to_string();
-            if let (Some(inboxes), true) = (&self.agents, args.to.starts_with(AGENT)) {
+            if let (Agents::At(inboxes), true) = (&self.agents, args.to.starts_with(AGENT)) {
                 return to_agent(inboxes, ctx, &args.to, text, id).await;
             }
             let Some(people) = &self.people else {
