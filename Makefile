@@ -8,7 +8,7 @@ MODEL ?=
 FLAGS ?=
 SEEDS ?= 10000
 
-.PHONY: run build test advisories sbom package-check hardening mcp-servers skills-ref skill-collections lint bench simulation mutants redis clean
+.PHONY: run build dist test advisories sbom package-check hardening mcp-servers skills-ref skill-collections lint bench simulation mutants redis clean
 
 ## Build and give an agent a task; without TASK, MODEL and any model that is set up, play the demonstration: make run TASK="…" MODEL="openai-compatible:http://127.0.0.1:8080/v1#name"
 run: build
@@ -18,6 +18,10 @@ run: build
 
 build:
 	$(CARGO) build --release --locked -p mainpath-cli
+
+## The program as it is handed out: target/dist/mainpath, smaller than what `make build` builds, and longer to build.
+dist:
+	$(CARGO) build --profile dist --locked -p mainpath-cli
 
 ## Everything that CI runs. Needs Rust, make, a C compiler, Node.js with npm and Python 3; installs the servers that the MCP
 ## tests talk to and the reference validator of skills below target/, and redis-server and Chromium (apt-get, as root) where they are

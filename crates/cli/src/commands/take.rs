@@ -17,6 +17,7 @@ pub struct TakeArgs {
     /// The trace that started the agent, or the agent [default: the newest trace]
     pub trace: Option<String>,
     /// The agent (its id or a unique part of it); needed where several have changes
+    #[arg(value_name = "AGENT")]
     pub child: Option<String>,
     /// Only show the changes
     #[arg(long)]
