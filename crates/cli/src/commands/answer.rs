@@ -42,6 +42,9 @@ pub async fn answer(args: AnswerArgs) -> Result<Exit, Failure> {
     let (_, state, bodies) = logs.read(&trace).await?;
     let open = questions(&logs, &state, &bodies).await?;
     let question = which(&trace, &state, &bodies, &open, call)?;
+    if let Some(why) = question.no_choice(&text) {
+        return Err(Failure::usage(format!("{why}; call {} of {trace} is still open", question.call)));
+    }
     let mail = Mail::Answer { call: question.call, text: text.trim().into(), via: Some("command".into()) };
     logs.send(&trace, &mail).await?;
     let done = format!("answered call {} of {trace} ({})", question.call, question.answered(text.trim()));

@@ -105,6 +105,11 @@ impl Question {
         self.standing == Standing::Open
     }
 
+    /// Why a text is no answer to it, if it is none.
+    pub fn no_choice(&self, text: &str) -> Option<String> {
+        self.asked.as_ref()?.no_choice(text)
+    }
+
     /// An answer to it in a few words: with the choice that it picks by its number.
     pub fn answered(&self, text: &str) -> String {
         let chosen = self.asked.as_ref().and_then(|asked| asked.chosen(text)).map(|choice| choice.label.trim());
