@@ -156,11 +156,49 @@ fn a_webhook_that_is_down_is_tried_again_and_then_left_with_the_problem_on_recor
     let told = events.iter().find(|event| event["type"] == "question_sent").unwrap();
     assert_eq!(told["data"]["problem"], "the webhook answered with HTTP 503");
     assert!(told["data"]["retry_at"].as_u64().is_some());
-    assert!(place.ok(&["show"]).contains("could not be sent to lan; next try "));
+    let why = "could not be sent to lan: the webhook answered with HTTP 503; next try ";
+    assert!(place.ok(&["show"]).contains(&format!("\n   {why}")), "{}", place.ok(&["show"]));
+    let watched = place.run(&["watch", &trace]).err;
+    assert!(watched.contains(&format!("! the question 2.0 {why}")), "{watched}");
+    assert_eq!(watched.matches(why).count(), 2, "as it happened, and as it stands: {watched}");
     // Nobody has to wait for that.
     place.ok(&["answer", &trace, "red"]);
     assert_eq!(place.run(&["resume", &trace]).out, "The end.\n");
     assert_eq!(observed(&server), json!("user answered (command):\n> red").to_string());
+}
+
+#[test]
+fn a_question_that_could_not_be_sent_for_good_is_shown_with_the_reason() {
+    let receiver = Receiver::start(|_| (410, String::new()));
+    let (place, _server, trace) = asked(&webhook(&receiver.url()), &json!({}));
+    let why = "could not be sent to lan: the webhook refused it with HTTP 410; it is not sent again\n";
+    let shown = place.ok(&["show"]);
+    assert!(shown.contains(&format!("\n   {why}")) && !shown.contains("   for lan"), "{shown}");
+    let watched = place.run(&["watch", &trace]).err;
+    assert!(watched.contains(&format!("! the question 2.0 {why}")), "{watched}");
+    assert!(watched.contains(&format!("\n  {why}")), "{watched}");
+}
+
+#[test]
+fn the_listener_and_its_help_name_every_path_that_is_served() {
+    let receiver = Receiver::start(|_| (200, String::new()));
+    let place = Place::new();
+    let said = |config: &str| {
+        place.config(config);
+        let mut process = place.start(&["people", "listen", "--address", "127.0.0.1:0"]);
+        let line = process.find(|line| line.starts_with("listening on ")).expect("it listens");
+        let paths = line.trim().trim_start_matches("listening on ").split(" and ");
+        paths.map(|url| url.splitn(4, '/').last().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    let hook = webhook(&receiver.url());
+    assert_eq!(said(&hook), ["people/webhook"]);
+    assert_eq!(said(&feishu(&receiver.url())), ["people/feishu"]);
+    let agents = hook.replacen("[people]\n", "[people]\nagents = true\n", 1);
+    assert_eq!(said(&agents), ["people/webhook", "webhook/a2a-messages"]);
+    let help = place.ok(&["people", "listen", "--help"]);
+    for path in ["/people/webhook", "/people/feishu", "/webhook/a2a-messages"] {
+        assert!(help.contains(path), "{help}");
+    }
 }
 
 #[test]
