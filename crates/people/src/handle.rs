@@ -67,9 +67,27 @@ pub enum Which {
     /// The one of this id.
     Id(String),
     /// The one that was sent as one of these messages.
-    SentAs(Vec<String>),
+    SentAs {
+        /// The messages, by the names that the channel gave them.
+        receipts: Vec<String>,
+        /// When the answer was written, in milliseconds since 1970.
+        written: u64,
+    },
     /// The only one that the person was asked.
-    Only,
+    Only {
+        /// When the answer was written, in milliseconds since 1970.
+        written: u64,
+    },
+}
+
+impl Which {
+    /// When the answer was written, in milliseconds since 1970. `None`: it names its question, and needs no time to tell it from others.
+    pub fn written(&self) -> Option<u64> {
+        match self {
+            Which::Id(_) => None,
+            Which::SentAs { written, .. } | Which::Only { written } => Some(*written),
+        }
+    }
 }
 
 /// Who gives an answer, as the channel knows it.
@@ -97,6 +115,8 @@ pub enum Taken {
     NotAsked(String),
     /// Somebody else was asked.
     NotTheirs,
+    /// It picks no choice of the question, which stays open.
+    NoChoice(String),
     /// It could not be recorded; a later try may do better.
     Failed(String),
 }
@@ -146,6 +166,7 @@ async fn webhook(request: &Request<'_>, keys: Keys<'_>, desk: &dyn Desk, now: u6
         // The sender need not try again.
         Taken::Already(why) => Response::new(200, json!({"status": "already_answered", "detail": why})),
         Taken::NotAsked(why) => Response::refused(404, &why),
+        Taken::NoChoice(why) => Response::refused(400, &why),
         Taken::NotTheirs => Response::refused(403, "somebody else was asked"),
         Taken::Failed(why) => Response::refused(503, &why),
     })
@@ -176,16 +197,16 @@ async fn feishu(request: &Request<'_>, keys: Keys<'_>, desk: &dyn Desk, now: u64
         Callback::Reply(reply) if reply.text.trim().is_empty() => return Ok(Response::new(200, json!({}))),
         Callback::Reply(reply) => reply,
     };
-    let FeishuReply { question, receipts, open_id, chat_id, text, button } = reply;
+    let FeishuReply { question, receipts, written, open_id, chat_id, text, button } = reply;
     let which = match (question, receipts.is_empty()) {
         (Some(id), _) => Which::Id(id),
-        (None, false) => Which::SentAs(receipts),
-        (None, true) => Which::Only,
+        (None, false) => Which::SentAs { receipts, written },
+        (None, true) => Which::Only { written },
     };
     let answer = Answer { channel: Channel::Feishu, which, from: From::Feishu { open_id, chat_id }, text };
     let (kind, words) = match desk.answer(answer).await {
         Taken::Recorded(_) => ("success", "Recorded".to_string()),
-        Taken::Already(why) | Taken::NotAsked(why) => ("warning", why),
+        Taken::Already(why) | Taken::NotAsked(why) | Taken::NoChoice(why) => ("warning", why),
         Taken::NotTheirs => ("error", "Somebody else was asked".into()),
         Taken::Failed(why) => return Err(Refused { status: 503, why }),
     };

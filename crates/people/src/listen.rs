@@ -19,9 +19,11 @@ use tokio::sync::Semaphore;
 /// The largest body of a reply, in bytes.
 const LARGEST: usize = 256 * 1024;
 /// The most connections at once.
-const MOST: usize = 64;
+const MOST: usize = 192;
+/// How long a sender may take to say what it wants: who says nothing must not keep others waiting.
+const HEAD: Duration = Duration::from_secs(5);
 /// How long a connection may take.
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(15);
 
 /// Takes replies on a socket, and hands those that are genuine to the desk, until `until` is over.
 pub async fn listen(listener: TcpListener, people: Arc<People>, desk: Arc<dyn Desk>, until: impl Future<Output = ()>) {
@@ -46,7 +48,7 @@ pub async fn listen(listener: TcpListener, people: Arc<People>, desk: Arc<dyn De
             let service = service_fn(|request| answer(request, &people, &*desk));
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
-                .header_read_timeout(LIMIT)
+                .header_read_timeout(HEAD)
                 .keep_alive(false)
                 .serve_connection(TokioIo::new(stream), service);
             // Whoever broke it off gets no answer.

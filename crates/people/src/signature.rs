@@ -23,24 +23,27 @@ pub struct Signed {
     pub headers: [(&'static str, String); 3],
 }
 
-/// The bytes of a secret: base64 after `whsec_`, else as it is written.
-fn key(secret: &str) -> Vec<u8> {
-    let encoded = secret.strip_prefix(PREFIX).and_then(|text| STANDARD.decode(text).ok());
-    encoded.unwrap_or_else(|| secret.as_bytes().to_vec())
+/// The bytes of a secret: base64 after `whsec_`, else as it is written. Errors: there are none, so anybody could sign.
+pub(crate) fn key(secret: &str) -> Result<Vec<u8>, &'static str> {
+    let key = match secret.strip_prefix(PREFIX) {
+        Some(text) => STANDARD.decode(text).map_err(|_| "what follows whsec_ is not base64")?,
+        None if secret.trim().is_empty() => Vec::new(),
+        None => secret.as_bytes().to_vec(),
+    };
+    if key.is_empty() { Err("it is empty") } else { Ok(key) }
 }
 
 fn mac(secret: &str, id: &str, timestamp: &str, body: &[u8]) -> Option<Hmac<Sha256>> {
-    let mut mac = Hmac::<Sha256>::new_from_slice(&key(secret)).ok()?;
+    let mut mac = Hmac::<Sha256>::new_from_slice(&key(secret).ok()?).ok()?;
     for part in [id.as_bytes(), b".", timestamp.as_bytes(), b".", body] {
         mac.update(part);
     }
     Some(mac)
 }
 
-/// Signs a message of this time, in seconds since 1970.
+/// Signs a message of this time, in seconds since 1970. With a secret that has no key the signature is empty, and fits nothing.
 pub fn sign(secret: &str, id: &str, now: u64, body: &[u8]) -> Signed {
     let timestamp = now.to_string();
-    // A key of any length is one.
     let signature = mac(secret, id, &timestamp, body).map(|mac| STANDARD.encode(mac.finalize().into_bytes()));
     let signature = format!("v1,{}", signature.unwrap_or_default());
     Signed { headers: [(ID, id.into()), (TIMESTAMP, timestamp), (SIGNATURE, signature)] }
@@ -63,7 +66,7 @@ pub fn verify(secret: &str, headers: &HeaderMap, body: &[u8], now: u64) -> Resul
         (header(ID).ok_or("webhook-id is missing")?, header(TIMESTAMP).ok_or("webhook-timestamp is missing")?);
     let signatures = header(SIGNATURE).ok_or("webhook-signature is missing")?;
     let at: u64 = timestamp.parse().map_err(|_| "webhook-timestamp is not a number of seconds")?;
-    if secret.is_empty() {
+    if key(secret).is_err() {
         return Err("there is no secret to check it with");
     }
     // While a secret is changed, a sender signs with both.

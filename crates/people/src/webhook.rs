@@ -2,7 +2,7 @@
 
 use crate::config::WebhookConfig;
 use crate::message::{AgentWord, Outgoing, Unsent};
-use crate::signature::{sign, verify};
+use crate::signature::{key, sign, verify};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
 use mainpath_net::{Ask, Caps, Client, NotReady, Secret};
@@ -22,10 +22,14 @@ pub(crate) struct Webhook {
 }
 
 impl Webhook {
-    /// Errors: the secret is missing.
+    /// Errors: the secret is missing, or nothing can be signed with it.
     pub fn new(client: &Client, config: &WebhookConfig, secret: Secret<'_>) -> Result<Webhook, NotReady> {
         let url = config.url.url().clone();
-        Ok(Webhook { client: client.trusting(&url), url, secret: config.secret.value(secret)? })
+        let (name, secret) = (config.secret.as_str(), config.secret.value(secret)?);
+        key(&secret).map_err(|why| {
+            NotReady(format!("nothing can be signed with {name}: {why}; set a secret, or whsec_ and its base64"))
+        })?;
+        Ok(Webhook { client: client.trusting(&url), url, secret })
     }
 
     /// Posts a message once. Errors: it was not taken.

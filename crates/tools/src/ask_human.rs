@@ -80,6 +80,24 @@ impl AskHumanArgs {
         by_words.or_else(|| self.choices.get(number()?))
     }
 
+    /// Why an answer is none: it is a whole number, but not that of a choice. `None`: it is one, or the question has no choices.
+    pub fn no_choice(&self, answer: &str) -> Option<String> {
+        let answer = answer.trim();
+        let digits = answer.trim_end_matches(['.', ')']);
+        let digits = digits.strip_prefix(['-', '+']).unwrap_or(digits);
+        let is_number = !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit());
+        if self.choices.is_empty() || !is_number || self.chosen(answer).is_some() {
+            return None;
+        }
+        let range = match self.choices.len() {
+            1 => "the only choice is 1".into(),
+            last => format!("the choices are 1 to {last}"),
+        };
+        // However many digits somebody sends.
+        let shown: String = answer.chars().take(20).collect();
+        Some(format!("{shown} is the number of no choice: {range}; or answer in words"))
+    }
+
     /// The question as people are shown it: its words, numbered choices, files, and what happens if nobody answers.
     pub fn lines(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.question.trim().lines().map(String::from).collect();
@@ -186,6 +204,29 @@ mod tests {
         for other in ["0", "4", "-1", "1.5", "blue", "", "99999999999999999999999"] {
             assert_eq!(picked(other), None, "{other:?}");
         }
+    }
+
+    #[test]
+    fn a_number_that_picks_no_choice_is_no_answer() {
+        let args = colours();
+        let why = |number: &str| {
+            Some(format!("{number} is the number of no choice: the choices are 1 to 3; or answer in words"))
+        };
+        for number in ["0", "4", "-1", "+9", "4.", "7)"] {
+            assert_eq!(args.no_choice(&format!(" {number}\n")), why(number));
+        }
+        assert_eq!(args.no_choice(&"9".repeat(5_000)), why(&"9".repeat(20)));
+        for answer in ["1", "+1", "3.", "2", "1.5", "4 of them", "-", ".", "blue", ""] {
+            assert_eq!(args.no_choice(answer), None, "{answer:?}");
+        }
+        let labelled = |label: &str| AskHumanArgs {
+            choices: vec![Choice { label: label.into(), description: None }],
+            ..AskHumanArgs::default()
+        };
+        assert_eq!(labelled("40").no_choice("40"), None, "a label may be a number");
+        let only = "2 is the number of no choice: the only choice is 1; or answer in words";
+        assert_eq!(labelled("40").no_choice("2").as_deref(), Some(only));
+        assert_eq!(AskHumanArgs::default().no_choice("7"), None, "without choices any number is an answer");
     }
 
     #[test]

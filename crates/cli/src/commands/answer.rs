@@ -39,9 +39,12 @@ pub async fn answer(args: AnswerArgs) -> Result<Exit, Failure> {
     }
     let logs = logs()?;
     let trace = asking(&logs, logs.find(Some(&args.trace)).await?).await?;
-    let (_, state, bodies) = logs.read(&trace).await?;
-    let open = questions(&logs, &state, &bodies).await?;
+    let (log, state, bodies) = logs.read(&trace).await?;
+    let open = questions(&logs, &state, &bodies, &log.events).await?;
     let question = which(&trace, &state, &bodies, &open, call)?;
+    if let Some(why) = question.no_choice(&text) {
+        return Err(Failure::usage(format!("{why}; call {} of {trace} is still open", question.call)));
+    }
     let mail = Mail::Answer { call: question.call, text: text.trim().into(), via: Some("command".into()) };
     logs.send(&trace, &mail).await?;
     let done = format!("answered call {} of {trace} ({})", question.call, question.answered(text.trim()));
@@ -54,8 +57,8 @@ pub async fn answer(args: AnswerArgs) -> Result<Exit, Failure> {
 
 /// The trace that asks: the one that is named, or an agent that it has started. Errors: several of these ask.
 async fn asking(logs: &Logs, named: TraceId) -> Result<TraceId, Failure> {
-    let (_, state, bodies) = logs.read(&named).await?;
-    if !questions(logs, &state, &bodies).await?.is_empty() {
+    let (log, state, bodies) = logs.read(&named).await?;
+    if !questions(logs, &state, &bodies, &log.events).await?.is_empty() {
         return Ok(named);
     }
     let mut agents: Vec<TraceId> =

@@ -251,7 +251,7 @@ impl Chat<'_> {
     /// What the conversation was left with that is not over, unless another process is at it.
     async fn open(&self) -> Result<Option<Open>, Failure> {
         let Some(trace) = &self.trace else { return Ok(None) };
-        let (_, state, bodies) = self.app.logs.read(trace).await?;
+        let (log, state, bodies) = self.app.logs.read(trace).await?;
         if self.app.logs.is_driven(trace)? {
             return Ok(None);
         }
@@ -266,7 +266,7 @@ impl Chat<'_> {
             }));
         }
         let asked = asked(&self.app.logs, &state, &bodies).await?;
-        let questions = questions(&self.app.logs, &state, &bodies).await?;
+        let questions = questions(&self.app.logs, &state, &bodies, &log.events).await?;
         if let (None, Some(question)) = (asked.first(), questions.first()) {
             let (line, is_asked) = (question.line(trace), question.is_open());
             return Ok(Some(Open { what: line.clone(), line, is_asked, is_over: false }));

@@ -7,7 +7,7 @@ use crate::runs::follow::{Follow, is_attended};
 use crate::runs::reflect::{ids, told};
 use crate::ui::out::out;
 use crate::ui::person::person_only;
-use crate::ui::text::{count, plain, short};
+use crate::ui::text::{count, in_one_line, plain, short};
 use clap::{Args, Subcommand};
 use mainpath::experience::{Broken, Change, Entry, Experiences, Placed, Status};
 use mainpath::types::Origin;
@@ -161,7 +161,8 @@ fn list(known: &Experiences, args: &ListArgs) -> Result<Exit, Failure> {
     for placed in &wanted {
         let Entry { id, helpful, harmful, category, text, status, .. } = &placed.entry;
         let mark = if *status == Status::Waiting { "waiting " } else { "" };
-        out(&plain(&format!("{id:<10} +{helpful} -{harmful}  {category:<12} {mark}{}", short(text, 80))))?;
+        let (id, category) = (in_one_line(id), in_one_line(category));
+        out(&format!("{id:<10} +{helpful} -{harmful}  {category:<12} {mark}{}", short(text, 80)))?;
     }
     if entries.is_empty() && broken.is_empty() {
         eprintln!(
@@ -169,7 +170,7 @@ fn list(known: &Experiences, args: &ListArgs) -> Result<Exit, Failure> {
             plain(&known.folder().display().to_string())
         );
     }
-    broken.iter().for_each(|broken| eprintln!("! {}", plain(&broken.to_string())));
+    broken.iter().for_each(|broken| eprintln!("! {}", in_one_line(&broken.to_string())));
     let waiting = entries.iter().filter(|placed| !placed.entry.is_accepted()).count() as u64;
     if waiting > 0 {
         eprintln!("{} for your review: mainpath experience review", count(waiting, "experience"));
@@ -203,12 +204,16 @@ fn described(placed: &Placed) -> String {
         Status::Accepted => "accepted",
     };
     let mut lines = vec![
-        format!("{} · {} · helped {}, did harm {}", entry.id, entry.category, entry.helpful, entry.harmful),
+        in_one_line(&format!(
+            "{} · {} · helped {}, did harm {}",
+            entry.id, entry.category, entry.helpful, entry.harmful
+        )),
         format!("status: {status}"),
     ];
     let mut add = |name: &str, value: String| {
         if !value.is_empty() {
-            lines.push(format!("{name}: {value}"));
+            // Whatever the file holds, it is one line.
+            lines.push(in_one_line(&format!("{name}: {value}")));
         }
     };
     add("intent", entry.intent.join(", "));
@@ -244,7 +249,10 @@ fn edit(known: &Experiences, id: &str) -> Result<Exit, Failure> {
         return Err(Failure::error(format!("the editor ended with {done}")));
     }
     let (_, broken) = all(known)?;
-    broken.iter().filter(|broken| broken.file == file).for_each(|broken| eprintln!("! {}", plain(&broken.to_string())));
+    broken
+        .iter()
+        .filter(|broken| broken.file == file)
+        .for_each(|broken| eprintln!("! {}", in_one_line(&broken.to_string())));
     Ok(Exit::Ok)
 }
 

@@ -82,7 +82,9 @@ pub async fn export(args: ExportArgs) -> Result<Exit, Failure> {
                     let _ = writeln!(undecided, "\n{}", why(verdict));
                 }
             }
-            for question in questions(&logs, &state, &bodies).await?.iter().filter(|question| question.is_open()) {
+            for question in
+                questions(&logs, &state, &bodies, &log.events).await?.iter().filter(|question| question.is_open())
+            {
                 let (line, whole) = (question.line(&trace), fenced(&question.lines.join("\n")));
                 let _ = writeln!(undecided, "\n## Unanswered\n\n{line}\n\n{whole}");
             }

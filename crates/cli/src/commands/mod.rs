@@ -116,7 +116,7 @@ commands! {
     Answer(answer::AnswerArgs) |args| => answer::answer(args).await;
     /// Leave a message of another agent for an agent to read
     Send(send::SendArgs) |args| => send::send(args).await;
-    /// List contacts, or take replies by webhook and Feishu
+    /// List contacts, or take replies to questions and messages of other systems' agents
     #[command(subcommand)]
     People(people::PeopleCommand) |command| => people::people(command).await;
     /// Go back to a message and answer it again, or continue from there with another task

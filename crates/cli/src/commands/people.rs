@@ -21,7 +21,11 @@ const USUAL: &str = "127.0.0.1:8010";
 pub enum PeopleCommand {
     /// List the contacts and the channels to them
     List,
-    /// Take replies by webhook and Feishu until you stop it
+    /// Take what is posted to /people/webhook, /people/feishu and /webhook/a2a-messages until you stop it
+    ///
+    /// Replies to questions come by /people/webhook (with [people.webhook] in config.toml) and /people/feishu (with
+    /// [people.feishu]), messages of other systems' agents by /webhook/a2a-messages (with [people.webhook] and
+    /// [people] agents = true).
     Listen(ListenArgs),
 }
 
@@ -87,6 +91,8 @@ async fn hear(args: ListenArgs) -> Result<Exit, Failure> {
     let mut paths = Vec::new();
     paths.extend(config.webhook.as_ref().map(|_| format!("http://{at}/people/webhook")));
     paths.extend(config.feishu.as_ref().map(|_| format!("http://{at}/people/feishu")));
+    paths
+        .extend(config.webhook.as_ref().filter(|_| config.agents).map(|_| format!("http://{at}/webhook/a2a-messages")));
     out(&format!("listening on {}", paths.join(" and ")))?;
     if !at.ip().is_loopback() {
         eprintln!(

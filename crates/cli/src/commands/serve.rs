@@ -16,7 +16,7 @@ use mainpath::runtime::{Mail, Phase, Runtime, Waiting, new_trace_id, views};
 use mainpath::servers::{self, PassingOn};
 use mainpath::skills::{preloads, select_named};
 use mainpath::store::scheduler::system_clock;
-use mainpath::tools::Fut;
+use mainpath::tools::{AskHumanArgs, Fut};
 use mainpath::types::{ApprovalMode, BadCallId, CallId, Event, EventKind, TraceId};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -192,7 +192,14 @@ impl Served {
             RunDecision::Approve => Mail::Approve { call, arguments: None, rule: None },
             RunDecision::Deny => Mail::Deny { call, reason: text },
             RunDecision::Answer => {
-                Mail::Answer { call, text: text.ok_or("an answer needs its text")?, via: Some("mcp".into()) }
+                let text = text.ok_or("an answer needs its text")?;
+                let (_, state, bodies) = self.app.logs.read(&trace).await.map_err(said)?;
+                let arguments = state.calls.get(call).and_then(|row| bodies.get(row.arguments));
+                let args = arguments.and_then(|kind| arguments_in(kind, call)).and_then(AskHumanArgs::read);
+                if let Some(why) = args.and_then(|args| args.no_choice(&text)) {
+                    return Err(format!("{why}; call {call} of {trace} is still open"));
+                }
+                Mail::Answer { call, text, via: Some("mcp".into()) }
             }
         };
         self.runtime.send(&self.app.logs.scope, &trace, &mail).await.map_err(said)?;

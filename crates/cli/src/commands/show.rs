@@ -200,7 +200,7 @@ async fn open_of(logs: &Logs, state: &State, bodies: &dyn Bodies, events: &[Even
             out(&format!("   {line}"))?;
         }
     }
-    for question in questions(logs, state, bodies).await? {
+    for question in questions(logs, state, bodies, events).await? {
         out(&format!("\n{}", question.line(trace)))?;
         question.lines.iter().try_for_each(|line| out(&format!("   │ {line}")))?;
         question.notes().iter().try_for_each(|line| out(&format!("   {line}")))?;

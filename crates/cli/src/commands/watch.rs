@@ -215,6 +215,7 @@ impl Show<'_> {
                 if question.is_open() && is_new(question.call) {
                     printer.line("?", &format!("at its terminal, or: {}", question.line(&trace)));
                     question.lines.iter().for_each(|line| printer.detail(line));
+                    question.notes().iter().for_each(|note| printer.line("·", note));
                 }
             }
         }
@@ -260,25 +261,25 @@ async fn below(logs: &Logs, state: &State) -> Result<Vec<State>, Failure> {
 /// Says what a trace that nobody drives waits for, with its agent's name if it is one. Whether a person can decide or answer now.
 async fn leave(logs: &Logs, state: &State, mut agent: Option<&mut Printer>) -> Result<bool, Failure> {
     let trace = &state.trace;
-    let mut say = |line: &str, more: &[String], why: Option<String>| match &mut agent {
+    let mut say = |line: &str, more: &[String], notes: &[String]| match &mut agent {
         Some(printer) => {
             printer.line("?", line);
             more.iter().for_each(|line| printer.detail(line));
-            why.iter().for_each(|why| printer.line("·", why));
+            notes.iter().for_each(|note| printer.line("·", note));
         }
         None => {
             eprintln!("{}", plain(line));
             more.iter().for_each(|line| eprintln!("  │ {line}"));
-            why.iter().for_each(|why| eprintln!("  {why}"));
+            notes.iter().for_each(|note| eprintln!("  {note}"));
         }
     };
     let asked = questions_of(logs, state).await?;
     for asked in &asked {
-        say(&asked.line(trace), &asked.whole, asked.verdict.as_ref().map(why));
+        say(&asked.line(trace), &asked.whole, asked.verdict.as_ref().map(why).as_slice());
     }
     let questions = answers_to(logs, state).await?;
     for question in &questions {
-        say(&question.line(trace), &question.lines, None);
+        say(&question.line(trace), &question.lines, &question.notes());
     }
     Ok(asked.iter().any(|asked| asked.standing == Standing::Open) || questions.iter().any(Question::is_open))
 }
@@ -307,8 +308,8 @@ async fn answers_to(logs: &Logs, state: &State) -> Result<Vec<Question>, Failure
     if !state.waits_for_people() {
         return Ok(Vec::new());
     }
-    let (_, _, bodies) = logs.read(&state.trace).await?;
-    questions(logs, state, &bodies).await
+    let (log, _, bodies) = logs.read(&state.trace).await?;
+    questions(logs, state, &bodies, &log.events).await
 }
 
 /// The event that the last run began with; its first message comes right before it.

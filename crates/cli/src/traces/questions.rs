@@ -4,12 +4,13 @@ use crate::exit::Failure;
 use crate::traces::asked::what;
 use crate::traces::mail::unread;
 use crate::ui::text::{plain, short};
+use crate::ui::told::unsent;
 use mainpath::Logs;
 use mainpath::core::{Bodies, Call, CallState, State, answer_due, arguments_in};
 use mainpath::runtime::Mail;
 use mainpath::store::scheduler::system_clock;
 use mainpath::tools::AskHumanArgs;
-use mainpath::types::{CallId, EffectClass, Millis, TraceId, format_time};
+use mainpath::types::{CallId, EffectClass, Event, EventKind, Millis, TraceId, format_time};
 
 /// The most of a question that stands in a line.
 const GIST: usize = 200;
@@ -43,8 +44,13 @@ enum Standing {
     Expired,
 }
 
-/// The questions that are not settled, in order.
-pub async fn questions(logs: &Logs, state: &State, bodies: &dyn Bodies) -> Result<Vec<Question>, Failure> {
+/// The questions that are not settled, in order. `events`: all of the log.
+pub async fn questions(
+    logs: &Logs,
+    state: &State,
+    bodies: &dyn Bodies,
+    events: &[Event],
+) -> Result<Vec<Question>, Failure> {
     let asks = |call: &&Call| call.state == CallState::Started && call.effect == EffectClass::AskPerson;
     let calls: Vec<&Call> = state.turn_calls().iter().filter(asks).collect();
     if calls.is_empty() {
@@ -63,7 +69,7 @@ pub async fn questions(logs: &Logs, state: &State, bodies: &dyn Bodies) -> Resul
         };
         let asked = arguments_of(call, bodies).and_then(AskHumanArgs::read);
         let (gist, lines) = words(call, asked.as_ref(), bodies);
-        Question { call: call.id, gist, lines, asked, sent: sent(call), due, standing }
+        Question { call: call.id, gist, lines, asked, sent: sent(call, events), due, standing }
     });
     Ok(made.collect())
 }
@@ -89,20 +95,28 @@ pub fn asked(args: &AskHumanArgs) -> (String, Vec<String>) {
 }
 
 /// Whom a question is for, and how it went there.
-fn sent(call: &Call) -> Option<String> {
+fn sent(call: &Call, events: &[Event]) -> Option<String> {
     let question = call.question.as_deref()?;
     let to = question.asking.to.as_deref()?;
-    Some(match (question.sent, call.not_before) {
-        (false, _) => format!("to be sent to {to}"),
-        (true, 0) => format!("for {to}"),
-        (true, again) => format!("could not be sent to {to}; next try {}", format_time(again)),
-    })
+    if !question.sent {
+        return Some(format!("to be sent to {to}"));
+    }
+    let went = events.iter().rev().find_map(|event| match &event.kind {
+        EventKind::QuestionSent(data) if data.call == call.id => Some(data),
+        _ => None,
+    });
+    Some(went.and_then(unsent).unwrap_or_else(|| format!("for {to}")))
 }
 
 impl Question {
     /// Whether somebody can still answer it.
     pub fn is_open(&self) -> bool {
         self.standing == Standing::Open
+    }
+
+    /// Why a text is no answer to it, if it is none.
+    pub fn no_choice(&self, text: &str) -> Option<String> {
+        self.asked.as_ref()?.no_choice(text)
     }
 
     /// An answer to it in a few words: with the choice that it picks by its number.

@@ -5,9 +5,21 @@ use crate::runs::follow::Follow;
 use crate::traces::questions::asked;
 use crate::traces::wanted::{CallAt, Wanted};
 use crate::ui::print::Made;
+use crate::ui::say::tell;
 use crate::ui::text::plain;
 use mainpath::runtime::Mail;
 use mainpath::tools::AskHumanArgs;
+
+/// What a question with choices takes besides.
+const CHOICE: &str = "  a number   pick that choice; its words pick it too";
+/// What every question takes.
+const HELP: &str = "  words      an answer of your own
+  l          answer later with mainpath answer; Ctrl-D does the same
+  /steer …   send the agent a message now
+";
+
+/// They stand behind so many columns.
+const HANG: usize = 13;
 
 impl Follow<'_> {
     /// Says what is asked where nobody can answer here.
@@ -30,14 +42,14 @@ impl Follow<'_> {
             None => self.printer.line("?", "the agent asks:"),
         }
         lines.iter().for_each(|line| self.printer.rail(line));
-        self.ask_for_answer(&wanted.made);
+        self.ask_for_answer("", &wanted.made);
     }
 
-    /// Asks for the answer.
-    pub(super) fn ask_for_answer(&self, made: &Made) {
+    /// Asks for the answer. `before`: what is wrong with the one that was typed.
+    pub(super) fn ask_for_answer(&self, before: &str, made: &Made) {
         let has_choices = AskHumanArgs::read(&made.arguments).is_some_and(|args| !args.choices.is_empty());
         let how = if has_choices { "a number or words" } else { "your answer" };
-        self.ask_with(&format!("  {how} (Ctrl-D: later): "), "");
+        self.ask_with(&format!("{before}  {how} ([l]ater, [?]): "), "");
     }
 
     /// Takes the answer that was typed; without one the question stays open.
@@ -47,16 +59,30 @@ impl Follow<'_> {
         line: Option<String>,
     ) -> Result<Option<Exit>, Failure> {
         let CallAt { trace, call } = wanted.at.clone();
-        let Some(line) = line else {
+        let args = AskHumanArgs::read(&wanted.made.arguments);
+        let line = line.as_deref().map(str::trim);
+        let picks = |text: &str| args.as_ref().is_some_and(|args| args.chosen(text).is_some());
+        // Whole words such as "later" may be an answer.
+        let is = |letter: &str| line.is_some_and(|text| text.eq_ignore_ascii_case(letter) && !picks(text));
+        let Some(text) = line.filter(|_| !is("l")) else {
             let root = self.trace.clone();
             self.say(&format!(
                 "left open; answer later with mainpath answer {trace} {call} TEXT && mainpath resume {root}"
             ));
             return Ok(Some(Exit::ApprovalNeeded));
         };
-        let text = line.trim();
+        if is("?") {
+            let choice = args.as_ref().filter(|args| !args.choices.is_empty()).map(|_| CHOICE);
+            choice.into_iter().chain(HELP.lines()).for_each(|line| tell(line, HANG));
+            self.ask_for_answer("", &wanted.made);
+            return Ok(None);
+        }
         if text.is_empty() {
-            self.ask_for_answer(&wanted.made);
+            self.ask_for_answer("", &wanted.made);
+            return Ok(None);
+        }
+        if let Some(why) = args.as_ref().and_then(|args| args.no_choice(text)) {
+            self.ask_for_answer(&format!("  {why};"), &wanted.made);
             return Ok(None);
         }
         self.asked_no_more();

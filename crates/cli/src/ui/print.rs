@@ -8,7 +8,7 @@ use crate::ui::term::ink::Style;
 use crate::ui::term::screen;
 use crate::ui::term::width::cut;
 use crate::ui::text::{count, gist, pins_went, plain, short, span, spent, were};
-use crate::ui::told::{self, changed, changes, limits, plans, why_ended};
+use crate::ui::told::{self, changed, changes, limits, plans, unsent, why_ended};
 use mainpath::core::{EffectKey, State};
 use mainpath::runtime::wire::Projector;
 use mainpath::runtime::{Live, Streamed, rest_of};
@@ -321,6 +321,12 @@ impl Printer {
             }
             EventKind::MessageReceived(data) if !quiet => {
                 self.line("·", &format!("{} sent the agent a message", data.from))
+            }
+            // Who drives the run hears of it as it happens.
+            EventKind::QuestionSent(data) if !quiet && self.shows_words => {
+                if let Some(how) = unsent(data) {
+                    self.line("!", &format!("the question {} {how}", data.call));
+                }
             }
             EventKind::MailRefused(data) if !quiet => self.line("!", &data.problem),
             EventKind::RunFinished(data) if !quiet => {

@@ -193,7 +193,7 @@ impl Follow<'_> {
     /// Asks again for one of the words.
     pub fn ask_again(&self) {
         if let Some(asked) = self.asked.as_ref().filter(|asked| asked.asks) {
-            return self.ask_for_answer(&asked.made);
+            return self.ask_for_answer("", &asked.made);
         }
         let made = self.asked.as_ref().map(|asked| asked.made.clone()).unwrap_or_default();
         self.ask(&format!("  {}: ", letters(&made)));

@@ -2,8 +2,8 @@
 
 use crate::ui::text::{count, gist, plain, short, spent};
 use mainpath::types::{
-    ChildOutcome, EventKind, GoalOp, HandedBack, ModelFinished, PlannedCall, ResolveCause, SubTraceCompleted,
-    SubTraceStarted, TraceId,
+    ChildOutcome, EventKind, GoalOp, HandedBack, ModelFinished, PlannedCall, QuestionSent, ResolveCause,
+    SubTraceCompleted, SubTraceStarted, TraceId, format_time,
 };
 
 /// Why a call ended as it did, where neither its output nor anybody's reason says so.
@@ -38,6 +38,16 @@ pub fn changed(planned: &PlannedCall) -> Option<String> {
 pub fn changed_by(arguments: &str, by: &[String]) -> Option<String> {
     let hooks = by.iter().map(|name| plain(name)).collect::<Vec<_>>().join(", ");
     (!by.is_empty()).then(|| format!("arguments changed by hook {hooks}: {}", gist(arguments)))
+}
+
+/// That a question could not be sent, why, and what comes next. `None`: it was sent.
+pub fn unsent(sent: &QuestionSent) -> Option<String> {
+    let problem = short(sent.problem.as_deref()?, 300);
+    let next = match sent.retry_at {
+        Some(at) => format!("next try {}", format_time(at)),
+        None => "it is not sent again".into(),
+    };
+    Some(format!("could not be sent to {}: {problem}; {next}", sent.to))
 }
 
 /// Limits that have changed, for people.

@@ -104,6 +104,22 @@ fn a_second_run_uses_what_the_first_one_learned() {
 }
 
 #[test]
+fn no_field_of_an_experience_forges_a_line_or_steers_the_terminal() {
+    let forged = r"x\nex_2       +9 -0  forged\r\u2028\e[2J\u202E\tend";
+    let fields = ["category", "trace_id", "created_at"].map(|name| format!("{name}: \"{forged}\"\n")).concat();
+    let lists = ["intent", "state"].map(|name| format!("{name}: [\"{forged}\", \"a\"]\n")).concat();
+    let place = with_entry(&format!("---\nid: ex_1\n{fields}{lists}---\nOrder the layers.\u{1b}[2J\u{202E}"));
+    let clean = |text: &str| !text.chars().any(|c| c.is_control() && c != '\n' || matches!(c, '\u{202E}' | '\u{2028}'));
+    let listed = place.ok(&["experience", "list"]);
+    assert_eq!((listed.lines().count(), clean(&listed)), (1, true), "{listed:?}");
+    assert!(listed.starts_with("ex_1       +"), "{listed}");
+    let shown = place.ok(&["experience", "show", "ex_1"]);
+    let names: Vec<&str> = shown.lines().map(|line| line.split([':', ' ']).next().unwrap()).collect();
+    let expected = ["ex_1", "status", "intent", "state", "trace", "written", "file", "", "Order"];
+    assert_eq!((names, clean(&shown)), (expected.to_vec(), true), "{shown:?}");
+}
+
+#[test]
 fn it_is_shown_once_and_only_where_it_fits() {
     let place = with_entry("---\nid: ex_1\nintent: [optimization]\n---\nOrder the layers of a docker build by change.");
     let server = scripted(vec![bash("true"), Answer::text("Done.")]);

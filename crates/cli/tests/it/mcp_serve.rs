@@ -1,5 +1,7 @@
 //! `mainpath mcp serve`: runs for a person's own MCP client.
 
+use crate::approvals::observed;
+use crate::questions::asks;
 use crate::support::*;
 use mainpath_testkit::model_server::{Answer, ModelServer};
 use rustix::process::Signal;
@@ -149,6 +151,23 @@ fn a_denial_reaches_the_model_with_its_reason() {
     wait_until("the run ends", || place.log(&trace).windows(12).any(|window| window == b"run_finished"));
     assert!(server.requests().pop().unwrap().body()["messages"].to_string().contains("Not today."));
     assert_eq!(place.text("effects"), "");
+}
+
+#[test]
+fn the_number_of_no_choice_is_refused_and_the_question_stays_open() {
+    let (place, server) = (Place::new(), scripted(vec![asks(&json!({"files": []})), Answer::text("Painted.")]));
+    let mut client = Client::new(&place, &server);
+    let trace = client.start("Paint the door.");
+    let waits = client.ok("run_result", json!({"trace": trace, "wait_s": 60}));
+    let call = waits["waiting"][0]["call"].clone();
+    let answer = |text: &str| json!({"trace": trace, "call": call, "decision": "answer", "text": text});
+    let why = format!(
+        "0 is the number of no choice: the choices are 1 to 2; or answer in words; call 2.0 of {trace} is still open"
+    );
+    assert_eq!(client.call("run_answer", answer("0")), (true, json!(why)));
+    client.ok("run_answer", answer("2"));
+    wait_until("the run ends", || place.log(&trace).windows(12).any(|window| window == b"run_finished"));
+    assert_eq!(observed(&server), json!("user answered (mcp):\n> light blue").to_string());
 }
 
 #[test]

@@ -17,6 +17,10 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
 }
 
+fn millis() -> u64 {
+    u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap()
+}
+
 fn webhook(url: &str) -> String {
     format!(
         "[people]\nask = \"lan\"\n[people.contacts.lan]\nwebhook = true\n[people.contacts.mo]\nwebhook = true\n\
@@ -38,7 +42,12 @@ fn a_channel_that_cannot_be_used_is_named_with_the_section_that_is_missing() {
 
 /// A run that has asked by a channel, and its process has ended.
 fn asked(config: &str, more: &Value) -> (Place, ModelServer, String) {
-    let (place, server) = (Place::new(), scripted(vec![asks(more), Answer::text("The end.")]));
+    asked_first(config, vec![asks(more), Answer::text("The end.")])
+}
+
+/// The same of a model that says this.
+fn asked_first(config: &str, answers: Vec<Answer>) -> (Place, ModelServer, String) {
+    let (place, server) = (Place::new(), scripted(answers));
     std::fs::write(place.work.join("door.txt"), "a door\n").unwrap();
     place.config(config);
     let done = place.run_on(&server, &["Paint the door."]);
@@ -95,6 +104,13 @@ fn a_question_goes_out_signed_and_is_answered_by_a_signed_reply_after_a_restart(
     assert_eq!(reply(&url, SECRET, now(), &nothing).0, 404);
     assert_eq!(reply(&url, SECRET, now(), &json!({"question": "../../etc/passwd/1.0", "answer": "red"})).0, 404);
     assert_eq!(reply(&url, SECRET, now(), &json!({"question": id})).0, 400);
+    for (number, told) in [(json!(0), "0"), (json!("3."), "3."), (json!("-1"), "-1")] {
+        let why = format!(
+            "{told} is the number of no choice: the choices are 1 to 2; or answer in words; {id} is still open"
+        );
+        let body = json!({"question": id, "answer": number});
+        assert_eq!(reply(&url, SECRET, now(), &body), (400, json!({"error": why})));
+    }
     assert_eq!(reply(&url, SECRET, now(), &answer), (200, json!({"status": "recorded", "question": id})));
     // The same once more, before anybody has read it: nothing happens twice.
     let again = json!({"status": "already_answered", "detail": format!("the question {id} has been answered")});
@@ -140,11 +156,49 @@ fn a_webhook_that_is_down_is_tried_again_and_then_left_with_the_problem_on_recor
     let told = events.iter().find(|event| event["type"] == "question_sent").unwrap();
     assert_eq!(told["data"]["problem"], "the webhook answered with HTTP 503");
     assert!(told["data"]["retry_at"].as_u64().is_some());
-    assert!(place.ok(&["show"]).contains("could not be sent to lan; next try "));
+    let why = "could not be sent to lan: the webhook answered with HTTP 503; next try ";
+    assert!(place.ok(&["show"]).contains(&format!("\n   {why}")), "{}", place.ok(&["show"]));
+    let watched = place.run(&["watch", &trace]).err;
+    assert!(watched.contains(&format!("! the question 2.0 {why}")), "{watched}");
+    assert_eq!(watched.matches(why).count(), 2, "as it happened, and as it stands: {watched}");
     // Nobody has to wait for that.
     place.ok(&["answer", &trace, "red"]);
     assert_eq!(place.run(&["resume", &trace]).out, "The end.\n");
     assert_eq!(observed(&server), json!("user answered (command):\n> red").to_string());
+}
+
+#[test]
+fn a_question_that_could_not_be_sent_for_good_is_shown_with_the_reason() {
+    let receiver = Receiver::start(|_| (410, String::new()));
+    let (place, _server, trace) = asked(&webhook(&receiver.url()), &json!({}));
+    let why = "could not be sent to lan: the webhook refused it with HTTP 410; it is not sent again\n";
+    let shown = place.ok(&["show"]);
+    assert!(shown.contains(&format!("\n   {why}")) && !shown.contains("   for lan"), "{shown}");
+    let watched = place.run(&["watch", &trace]).err;
+    assert!(watched.contains(&format!("! the question 2.0 {why}")), "{watched}");
+    assert!(watched.contains(&format!("\n  {why}")), "{watched}");
+}
+
+#[test]
+fn the_listener_and_its_help_name_every_path_that_is_served() {
+    let receiver = Receiver::start(|_| (200, String::new()));
+    let place = Place::new();
+    let said = |config: &str| {
+        place.config(config);
+        let mut process = place.start(&["people", "listen", "--address", "127.0.0.1:0"]);
+        let line = process.find(|line| line.starts_with("listening on ")).expect("it listens");
+        let paths = line.trim().trim_start_matches("listening on ").split(" and ");
+        paths.map(|url| url.splitn(4, '/').last().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    let hook = webhook(&receiver.url());
+    assert_eq!(said(&hook), ["people/webhook"]);
+    assert_eq!(said(&feishu(&receiver.url())), ["people/feishu"]);
+    let agents = hook.replacen("[people]\n", "[people]\nagents = true\n", 1);
+    assert_eq!(said(&agents), ["people/webhook", "webhook/a2a-messages"]);
+    let help = place.ok(&["people", "listen", "--help"]);
+    for path in ["/people/webhook", "/people/feishu", "/webhook/a2a-messages"] {
+        assert!(help.contains(path), "{help}");
+    }
 }
 
 #[test]
@@ -193,12 +247,12 @@ fn event(kind: &str, event: Value) -> Value {
 }
 
 fn said(by: &str, text: &str, parent: &str) -> Value {
-    let content = json!({"text": text}).to_string();
+    let (content, written) = (json!({"text": text}).to_string(), millis().to_string());
     event(
         "im.message.receive_v1",
         json!({
             "sender": {"sender_id": {"open_id": by}},
-            "message": {"message_id": "om_reply", "parent_id": parent, "root_id": parent, "chat_id": "oc_1", "message_type": "text", "content": content},
+            "message": {"message_id": "om_reply", "parent_id": parent, "root_id": parent, "create_time": written, "chat_id": "oc_1", "chat_type": "p2p", "message_type": "text", "content": content},
         }),
     )
 }
@@ -229,6 +283,10 @@ fn a_question_by_feishu_is_answered_by_a_reply_to_its_message() {
     let mut forged = said("ou_lan", "red", "om_question");
     forged["header"]["token"] = json!("another");
     assert_eq!(calls_back(&url, &forged), (401, json!({"error": "the verification token is wrong"})));
+    // The number of no choice leaves it open.
+    assert_eq!(calls_back(&url, &said("ou_lan", "7", "om_question")), (200, json!({})));
+    assert_eq!(calls_back(&url, &said("ou_lan", "0", "")), (200, json!({})));
+    assert!(!place.ok(&["show"]).contains("has been answered"));
     // Somebody else replies to the message; nothing is recorded.
     assert_eq!(calls_back(&url, &said("ou_eve", "red", "om_question")).0, 200);
     assert!(!place.ok(&["show"]).contains("has been answered"));
@@ -238,6 +296,36 @@ fn a_question_by_feishu_is_answered_by_a_reply_to_its_message() {
     // Sent again by the platform: nothing follows.
     assert_eq!(calls_back(&url, &said("ou_lan", "red", "om_question")).0, 200);
     place.ok(&["verify"]);
+}
+
+#[test]
+fn a_message_of_feishu_that_is_older_than_a_question_does_not_answer_it() {
+    let platform = platform();
+    let windows = asks(&json!({"question": "And the windows?"}));
+    let answers = vec![asks(&json!({})), Answer::text("The end."), windows, Answer::text("Both are done.")];
+    let (place, server, trace) = asked_first(&feishu(&platform.url()), answers);
+    let (_listener, url) = listening(&place, &[]);
+    let first = said("ou_lan", "red", "");
+    assert_eq!(calls_back(&url, &first), (200, json!({})));
+    assert_eq!(place.run(&["resume", &trace]).out, "The end.\n");
+    assert_eq!(observed(&server), json!("lan answered (feishu):\n> red").to_string());
+    place.run(&["run", "--trace", &trace, "Go on."]).fails(5, "asks (And the windows?)");
+    // The same once more, byte by byte; then one that was written long ago and comes in a new event.
+    assert_eq!(calls_back(&url, &first), (200, json!({})));
+    let written = |ago: u64| {
+        let mut late = said("ou_lan", "blue", "om_question");
+        late["event"]["message"]["create_time"] = json!((millis() - ago).to_string());
+        late
+    };
+    assert_eq!(calls_back(&url, &written(6 * 3_600_000)), (200, json!({})));
+    let mut timeless = said("ou_lan", "blue", "om_question");
+    timeless["event"]["message"].as_object_mut().unwrap().remove("create_time");
+    assert_eq!(calls_back(&url, &timeless), (200, json!({})));
+    assert!(!place.ok(&["show"]).contains("has been answered"), "{}", place.ok(&["show"]));
+    assert_eq!(calls_back(&url, &written(0)), (200, json!({})));
+    assert!(place.ok(&["show"]).contains("has been answered"), "{}", place.ok(&["show"]));
+    assert_eq!(place.run(&["resume", &trace]).out, "Both are done.\n");
+    assert_eq!(observed(&server), json!("lan answered (feishu):\n> blue").to_string());
 }
 
 #[test]

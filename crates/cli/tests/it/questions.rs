@@ -84,6 +84,12 @@ fn what_is_no_answer_and_what_is_not_asked_is_told_in_a_line() {
     place.run(&["answer", &trace]).fails(2, "required");
     place.run(&["answer", "nobody", "1"]).fails(1, "there is no trace \"nobody\"");
     place.run(&["approve", &trace]).fails(1, "nothing to approve in");
+    for wrong in ["0", "-1", "9"] {
+        let why = format!(
+            "{wrong} is the number of no choice: the choices are 1 to 2; or answer in words; call 2.0 of {trace} is still open"
+        );
+        place.run(&["answer", &trace, "2.0", "--", wrong]).fails(2, &why);
+    }
     let done = place.run_with(&["answer", &trace, "-"], b"neither:\ngreen\n");
     assert_eq!(done.code, 0, "{done:#?}");
     assert_eq!(place.run(&["resume", &trace]).out, "The end.\n");
@@ -118,7 +124,7 @@ fn a_person_at_the_terminal_picks_a_choice_or_answers_in_words() {
         let (place, server) = (Place::new(), scripted(vec![asks(&json!({})), Answer::text("The end.")]));
         std::fs::write(place.work.join("door.txt"), "a door\n").unwrap();
         let mut terminal = Terminal::run(&place, &server);
-        terminal.shows("a number or words (Ctrl-D: later):", 1);
+        terminal.shows("a number or words ([l]ater, [?]):", 1);
         for line in [
             "? the agent asks:",
             "│ Which colour should the door be?",
@@ -135,14 +141,51 @@ fn a_person_at_the_terminal_picks_a_choice_or_answers_in_words() {
 }
 
 #[test]
+fn what_picks_no_choice_at_the_terminal_is_asked_for_again_and_l_leaves_the_question() {
+    let (place, server) = (Place::new(), scripted(vec![asks(&json!({"files": []})), Answer::text("The end.")]));
+    let mut terminal = Terminal::run(&place, &server);
+    terminal.shows("a number or words ([l]ater, [?]):", 1);
+    terminal.types("7\n");
+    terminal.shows("7 is the number of no choice: the choices are 1 to 2; or answer in words;", 1);
+    terminal.shows("a number or words ([l]ater, [?]):", 2);
+    terminal.types("?\n");
+    terminal.shows("a number   pick that choice; its words pick it too", 1);
+    terminal.types("l\n");
+    let (code, screen) = terminal.end();
+    let trace = place.trace();
+    assert_eq!(code, 5, "{screen}");
+    assert!(screen.contains(&format!("left open; answer later with mainpath answer {trace} 2.0 TEXT")), "{screen}");
+    place.ok(&["answer", &trace, "1"]);
+    assert_eq!(place.run(&["resume", &trace]).out, "The end.\n");
+    assert_eq!(observed(&server), json!("user answered (command):\n> red").to_string());
+}
+
+#[test]
+fn a_letter_that_is_a_choice_picks_it_at_the_terminal() {
+    let choices = json!({"files": [], "choices": [{"label": "S"}, {"label": "M"}, {"label": "L"}]});
+    let (place, server) = (Place::new(), scripted(vec![asks(&choices), Answer::text("The end.")]));
+    let mut terminal = Terminal::run(&place, &server);
+    terminal.shows("a number or words ([l]ater, [?]):", 1);
+    terminal.types("l\n");
+    let (code, screen) = terminal.end();
+    assert_eq!(code, 0, "{screen}");
+    assert_eq!(observed(&server), json!("user answered (terminal):\n> L").to_string());
+}
+
+#[test]
 fn a_person_at_the_terminal_can_leave_a_question_open() {
     let (place, server) =
         (Place::new(), scripted(vec![asks(&json!({"choices": [], "files": []})), Answer::text("The end.")]));
     let mut terminal = Terminal::run(&place, &server);
-    terminal.shows("your answer (Ctrl-D: later):", 1);
+    terminal.shows("your answer ([l]ater, [?]):", 1);
+    // It says what can be typed; there are no choices here.
+    terminal.types("?\n");
+    terminal.shows("words      an answer of your own", 1);
+    terminal.shows("l          answer later with mainpath answer; Ctrl-D does the same", 1);
+    terminal.shows("your answer ([l]ater, [?]):", 2);
     terminal.types("\u{4}");
     let (code, screen) = terminal.end();
-    assert_eq!(code, 5, "{screen}");
+    assert_eq!((code, screen.contains("a number")), (5, false), "{screen}");
     assert!(screen.contains("left open; answer later with mainpath answer"), "{screen}");
     let trace = place.trace();
     // Answered while somebody else follows the run: it goes on there.
@@ -163,7 +206,7 @@ fn a_question_at_the_terminal_is_answered_from_elsewhere_or_expires_there() {
         ]),
     );
     let terminal = Terminal::run(&place, &server);
-    terminal.shows("a number or words (Ctrl-D: later):", 1);
+    terminal.shows("a number or words ([l]ater, [?]):", 1);
     let trace = place.trace();
     let told = place.ok(&["answer", &trace, "1"]);
     assert_eq!(told, format!("answered call 2.0 of {trace} (1: red)\n"));

@@ -2,12 +2,13 @@
 
 use crate::{AgentMessage, Error, ErrorKind, Left, Logs};
 use futures_util::future::BoxFuture;
-use mainpath_core::{Call, CallState, State, answer_due};
+use mainpath_core::{Bodies, Call, CallState, State, answer_due, arguments_in};
 use mainpath_index::Index;
 use mainpath_people::{AgentWord, Answer, Channel, Desk, From, PeopleConfig, Taken, Which, WordTaken};
 use mainpath_runtime::Mail;
 use mainpath_store::Store;
 use mainpath_store::scheduler::system_clock;
+use mainpath_tools::AskHumanArgs;
 use mainpath_types::{CallId, EffectClass, Millis, Principal, TraceId, format_time};
 use tokio::sync::Mutex;
 
@@ -28,6 +29,10 @@ struct Open {
     call: CallId,
     /// The contact who was asked.
     to: String,
+    /// When it was asked.
+    since: Millis,
+    /// What it asks, where that can be read.
+    args: Option<AskHumanArgs>,
 }
 
 impl AnswerDesk {
@@ -45,15 +50,25 @@ impl AnswerDesk {
                 Some((trace, call)) => self.asked(&logs, trace, call).await?,
                 None => Err(Taken::NotAsked(format!("{id:?} is not the id of a question"))),
             },
-            Which::SentAs(receipts) => self.sent_as(&logs, receipts).await?,
-            Which::Only => self.only(&logs, &answer).await?,
+            Which::SentAs { receipts, .. } => self.sent_as(&logs, receipts).await?,
+            Which::Only { .. } => self.only(&logs, &answer).await?,
         };
-        let Open { trace, call, to } = match found {
+        let Open { trace, call, to, since, args } = match found {
             Ok(open) => open,
             Err(taken) => return Ok(taken),
         };
         if !self.may(&answer, &to) {
             return Ok(Taken::NotTheirs);
+        }
+        // The channel may hand a message on late, or once more, when another question is asked.
+        if let Some(at) = answer.which.written().filter(|at| *at < since) {
+            let (at, since) = (format_time(at), format_time(since));
+            return Ok(Taken::NotAsked(format!(
+                "the message was written at {at}, before {trace}/{call} was asked ({since}): write again"
+            )));
+        }
+        if let Some(why) = args.and_then(|args| args.no_choice(&answer.text)) {
+            return Ok(Taken::NoChoice(format!("{why}; {trace}/{call} is still open")));
         }
         let by: Principal = to.parse().map_err(|error| Error::failed(format!("the contact {to:?}: {error}")))?;
         let mail = Mail::Answer { call, text: answer.text.trim().into(), via: Some(answer.channel.to_string()) };
@@ -71,7 +86,7 @@ impl AnswerDesk {
         if !logs.has_log(&trace) {
             return Ok(Err(Taken::NotAsked(format!("nothing is asked as {id}"))));
         }
-        let (_, state, _) = logs.read(&trace).await?;
+        let (_, state, bodies) = logs.read(&trace).await?;
         let Some(row) = state.calls.get(call).filter(|row| row.effect == EffectClass::AskPerson) else {
             return Ok(Err(Taken::NotAsked(format!("nothing is asked as {id}"))));
         };
@@ -93,7 +108,9 @@ impl AnswerDesk {
         if is_answered(logs, &state, call).await? {
             return Ok(Err(Taken::Already(format!("the question {id} has been answered"))));
         }
-        Ok(Ok(Open { trace, call, to }))
+        let arguments = bodies.get(row.arguments).and_then(|kind| arguments_in(kind, call));
+        let args = arguments.and_then(AskHumanArgs::read);
+        Ok(Ok(Open { trace, call, to, since: row.started, args }))
     }
 
     /// The question that was sent as one of these messages.

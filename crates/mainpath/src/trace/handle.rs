@@ -4,13 +4,14 @@ use super::export::{Export, ExportFormat, ExportLayout};
 use super::read::{Read, ReadTrace};
 use crate::sessions::Held;
 use crate::{Error, ErrorKind, Host};
-use mainpath_core::{Call, CallState, State, is_denied};
+use mainpath_core::{Bodies, Call, CallState, State, arguments_in, is_denied};
 use mainpath_providers::history::HistoryFormat;
 use mainpath_runtime::import::{Extent, conversation};
 use mainpath_runtime::replay::{Replayed, replay};
 use mainpath_runtime::run_stats::{RunStats, runs};
 use mainpath_runtime::{Mail, Phase, RuntimeError, new_trace_id, verify, views};
 use mainpath_store::{Report, StoreError};
+use mainpath_tools::AskHumanArgs;
 use mainpath_types::{CallId, Event, EventId, EventKind, MailId, Message, MessageMode, Seq, TraceId};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -125,10 +126,16 @@ impl Trace {
     }
 
     /// Answers a call of a tool that asks a person ([`EffectClass::AskPerson`](mainpath_types::EffectClass::AskPerson)). Errors:
-    /// there is no such call, or it has its answer.
+    /// there is no such call, it has its answer, or the text is the number of no choice where there are choices.
     pub async fn answer(&self, call: CallId, text: impl Into<String>) -> Result<(), Error> {
+        let (read, text) = (self.look().await?, text.into());
         let waits = |call: &Call| !matches!(call.state, CallState::Done(_));
-        self.decide(call, "waits for no answer", waits, Mail::Answer { call, text: text.into(), via: None }).await
+        let row = Some(self.call(&read, call)?).filter(|row| waits(row));
+        let arguments = row.and_then(|row| read.bodies.get(row.arguments)).and_then(|kind| arguments_in(kind, call));
+        if let Some(why) = arguments.and_then(AskHumanArgs::read).and_then(|args| args.no_choice(&text)) {
+            return Err(Error::invalid(format!("{why}; call {call} is still open")));
+        }
+        self.decide(call, "waits for no answer", waits, Mail::Answer { call, text, via: None }).await
     }
 
     /// Sends a decision on a call that stands as it must, and waits until whoever drives the trace has read it. Errors: what `not` says

@@ -216,6 +216,26 @@ async fn a_tool_that_asks_a_person_waits_for_the_answer() {
     assert!(serde_json::to_string(&trace.messages().await.unwrap()).unwrap().contains("the blue one"));
 }
 
+#[tokio::test]
+async fn a_number_of_no_choice_is_refused_and_the_question_stays_open() {
+    let script = "[[turn]]\ncalls = [{ tool = \"ask_human\", args = { question = \"Which?\", choices = [{ label = \"red\" }, { label = \"blue\" }] } }]\n[[turn]]\nfinal = \"Done.\"\n";
+    let place = Place::new(script);
+    let host = Host::builder().in_memory().tool(mainpath_tools::AskHuman::default()).build().await.unwrap();
+    let mut run = host.agent(place.model()).workspace(place.work()).start("Choose.").await.unwrap();
+    while let Some(event) = run.next().await {
+        if let RunEvent::QuestionAsked(question) = event.unwrap() {
+            let refused = question.answer("3").await.unwrap_err();
+            let why =
+                "3 is the number of no choice: the choices are 1 to 2; or answer in words; call 2.0 is still open";
+            assert_eq!((refused.kind(), refused.message()), (ErrorKind::Invalid, why));
+            question.answer("2").await.unwrap();
+        }
+    }
+    let trace = run.trace().clone();
+    assert_eq!(run.outcome().await.unwrap().answer, "Done.");
+    assert!(serde_json::to_string(&trace.messages().await.unwrap()).unwrap().contains("> blue"));
+}
+
 #[test]
 fn an_approval_that_was_read_from_json_belongs_to_no_host() {
     let line = wire().into_iter().find(|line| line["type"] == "approval_required").unwrap();

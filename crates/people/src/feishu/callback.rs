@@ -34,6 +34,8 @@ pub(crate) struct FeishuReply {
     pub question: Option<String>,
     /// The messages that it is a reply to, the nearest first.
     pub receipts: Vec<String>,
+    /// When it was written, in milliseconds since 1970. Of a button: 0, for it names its question.
+    pub written: u64,
     /// The person.
     pub open_id: String,
     /// The chat that it was said in.
@@ -143,6 +145,8 @@ fn reply(event: &Value) -> Option<FeishuReply> {
             Some(FeishuReply {
                 question: None,
                 receipts,
+                // Without it nobody knows which question it was written after.
+                written: message["create_time"].as_str()?.parse().ok()?,
                 open_id: inner["sender"]["sender_id"]["open_id"].as_str()?.into(),
                 chat_id: text(&message["chat_id"]),
                 text: without_mentions(content["text"].as_str()?),
@@ -152,6 +156,7 @@ fn reply(event: &Value) -> Option<FeishuReply> {
         "card.action.trigger" => Some(FeishuReply {
             question: Some(inner["action"]["value"]["question"].as_str()?.into()),
             receipts: Vec::new(),
+            written: 0,
             open_id: inner["operator"]["open_id"].as_str()?.into(),
             chat_id: text(&inner["context"]["open_chat_id"]),
             text: inner["action"]["value"]["answer"].as_str()?.into(),

@@ -14,6 +14,8 @@ use sha2::{Digest, Sha256};
 
 const KEY: &str = "an encrypt key";
 const NOW: u64 = 1_700_000_000;
+/// When the message was written, in milliseconds.
+const WRITTEN: u64 = 1_699_999_998_765;
 
 /// The example of the platform's documentation ("Receive events").
 #[test]
@@ -45,7 +47,7 @@ fn signed(body: &[u8], at: u64) -> HeaderMap {
 fn said(kind: &str, content: &str) -> Value {
     json!({"schema": "2.0", "header": {"event_type": "im.message.receive_v1", "token": "t", "create_time": "1700000000000"}, "event": {
         "sender": {"sender_id": {"open_id": "ou_lan"}},
-        "message": {"message_id": "om_2", "root_id": "om_1", "parent_id": "om_1", "chat_id": "oc_1", "message_type": kind, "content": content},
+        "message": {"message_id": "om_2", "root_id": "om_1", "parent_id": "om_1", "create_time": WRITTEN.to_string(), "chat_id": "oc_1", "message_type": kind, "content": content},
     }})
 }
 
@@ -60,7 +62,7 @@ fn an_encrypted_and_signed_reply_is_handed_on() {
     assert_eq!(take("/people/feishu", &signed(&body, NOW), &body, keys(), &clerk, NOW), (200, json!({})));
     let answer = Answer {
         channel: Channel::Feishu,
-        which: Which::SentAs(vec!["om_1".into(), "om_1".into()]),
+        which: Which::SentAs { receipts: vec!["om_1".into(), "om_1".into()], written: WRITTEN },
         from: From::Feishu { open_id: "ou_lan".into(), chat_id: "oc_1".into() },
         text: "yes, do".into(),
     };
@@ -72,12 +74,33 @@ fn what_is_no_reply_answers_in_a_talk_with_the_bot_alone_and_nowhere_else() {
     let mut event = said("text", r#"{"text":"yes"}"#);
     let message = event["event"]["message"].as_object_mut().unwrap();
     message.retain(|name, _| !matches!(name.as_str(), "parent_id" | "root_id"));
-    for (chat, expected) in [("p2p", vec![Which::Only]), ("group", vec![])] {
+    for (chat, expected) in [("p2p", vec![Which::Only { written: WRITTEN }]), ("group", vec![])] {
         event["event"]["message"]["chat_type"] = json!(chat);
         let (body, clerk) = (encrypted(&event), Clerk::new(Taken::Recorded("t/2.0".into())));
         assert_eq!(take("/people/feishu", &signed(&body, NOW), &body, keys(), &clerk, NOW), (200, json!({})));
         assert_eq!(clerk.taken().into_iter().map(|answer| answer.which).collect::<Vec<_>>(), expected, "{chat}");
     }
+}
+
+#[test]
+fn a_message_that_does_not_say_when_it_was_written_answers_nothing() {
+    for time in [json!(null), json!(""), json!("soon"), json!("-1")] {
+        let mut event = said("text", r#"{"text":"yes"}"#);
+        event["event"]["message"]["create_time"] = time.clone();
+        let (body, clerk) = (encrypted(&event), Clerk::new(Taken::Recorded("t/2.0".into())));
+        assert_eq!(take("/people/feishu", &signed(&body, NOW), &body, keys(), &clerk, NOW), (200, json!({})));
+        assert_eq!(clerk.taken(), [], "{time}");
+    }
+}
+
+#[test]
+fn a_button_says_why_its_answer_was_not_taken() {
+    let event = json!({"header": {"event_type": "card.action.trigger"}, "event": {"operator": {"open_id": "ou_lan"},
+        "action": {"value": {"question": "t/2.0", "answer": "9"}}, "context": {"open_chat_id": "oc_1"}}});
+    let (body, clerk) = (encrypted(&event), Clerk::new(Taken::NoChoice("9 is none".into())));
+    let told = take("/people/feishu", &signed(&body, NOW), &body, keys(), &clerk, NOW);
+    assert_eq!(told, (200, json!({"toast": {"type": "warning", "content": "9 is none"}})));
+    assert_eq!(clerk.taken().pop().map(|answer| answer.which), Some(Which::Id("t/2.0".into())));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on must fail loudly")]
 
 mod feishu;
+mod listening;
 mod replies;
 mod sending;
 mod signatures;

@@ -110,6 +110,7 @@ fn a_genuine_reply_is_handed_on_and_answered_by_what_became_of_it() {
     assert_eq!(told(Taken::Recorded("t/2.0".into())), (200, json!({"status": "recorded", "question": "t/2.0"})));
     assert_eq!(told(Taken::Already("it was".into())), (200, json!({"status": "already_answered", "detail": "it was"})));
     assert_eq!(told(Taken::NotAsked("no".into())), (404, json!({"error": "no"})));
+    assert_eq!(told(Taken::NoChoice("9 is none".into())), (400, json!({"error": "9 is none"})));
     assert_eq!(told(Taken::NotTheirs), (403, json!({"error": "somebody else was asked"})));
     assert_eq!(told(Taken::Failed("disk".into())), (503, json!({"error": "disk"})));
 }

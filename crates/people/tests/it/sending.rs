@@ -12,6 +12,22 @@ fn people(config: &str) -> People {
     People::new(config, &Client::new(&Reach::default()), &|name| Some(format!("the secret {name}"))).unwrap()
 }
 
+#[test]
+fn a_secret_that_signs_nothing_is_refused_with_its_name() {
+    let made = |secret: &str| {
+        let config = "[webhook]\nurl = \"http://127.0.0.1:9\"\nsecret = \"HOOK\"\n";
+        let config: PeopleConfig = toml::from_str(config).unwrap();
+        People::new(config, &Client::new(&Reach::default()), &|_| Some(secret.into())).err().map(|error| error.0)
+    };
+    let why =
+        |why: &str| Some(format!("nothing can be signed with HOOK: {why}; set a secret, or whsec_ and its base64"));
+    assert_eq!(made("whsec_"), why("it is empty"));
+    assert_eq!(made(" \n"), why("it is empty"));
+    assert_eq!(made("whsec_!!!"), why("what follows whsec_ is not base64"));
+    assert_eq!(made(""), Some("HOOK is not set; set that variable, or HOOK under [secrets]".into()));
+    assert_eq!((made("whsec_bm90IHZlcnkgc2VjcmV0"), made("some words")), (None, None));
+}
+
 fn message(kind: Kind) -> Outgoing {
     Outgoing {
         id: "20261125T120000.000Z-abc/2.0".into(),
