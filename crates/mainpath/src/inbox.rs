@@ -100,6 +100,9 @@ pub(crate) async fn leave(
     if let Some(why) = no_sender(&message.from) {
         return Err(Error::invalid(format!("the sender cannot be called {:?}: {why}", message.from)));
     }
+    if message.id.as_ref().is_some_and(|id| id.len() > LONGEST_ID) {
+        return Err(Error::invalid(format!("the id of a message has at most {LONGEST_ID} bytes")));
+    }
     match message.check(&state) {
         Ok(()) => {}
         Err(Refusal::Received) => return Ok(Left::Before),
@@ -108,6 +111,9 @@ pub(crate) async fn leave(
     post(at, vault, &message.mail()).await?;
     Ok(Left::Waits)
 }
+
+/// The longest id of a message, in bytes.
+const LONGEST_ID: usize = 1024;
 
 /// Names that would be taken for somebody else.
 const TAKEN: [&str; 4] = ["parent", "user", "system", "agent"];

@@ -232,7 +232,8 @@ impl Mail {
                 InputKind::BadMail { problem: format!("{by} is no agent: only agents leave messages in an inbox") }
             }
             Mail::AgentMessage { text, conversation, id } => {
-                let (conversation, id) = (conversation.as_deref().map(one_line), id.as_deref().map(one_line));
+                // The id is compared, and shown to nobody: cut, two could become one.
+                let conversation = conversation.as_deref().map(one_line);
                 InputKind::Receive(MessageReceived { from: by, conversation, id, text })
             }
             // Only who owns the agent says how it works.
@@ -267,9 +268,10 @@ impl Mail {
             | Mail::Compact { hint: Some(text) } => {
                 *text = vault.redact(text);
             }
-            Mail::AgentMessage { text, conversation, .. } => {
+            Mail::AgentMessage { text, conversation, id } => {
                 *text = vault.redact(text);
                 *conversation = conversation.take().map(|name| vault.redact(&name));
+                *id = id.take().map(|id| vault.redact(&id));
             }
             Mail::SetSpec { spec } => vault.redact_spec(spec)?,
             Mail::SelectSkill { skill } => {
@@ -321,4 +323,26 @@ fn answer(text: &str, via: Option<&str>, by: &Principal) -> ToolOutput {
 /// What people demand is never left out of a request. What agents say is.
 fn demanded(parts: &[Part], by: &Principal) -> Demands {
     if by.is_agent() { Demands::default() } else { demands_of(parts) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_messages_are_kept_whole_and_without_secrets() {
+        let vault = crate::Vault::new([("A_KEY".to_string(), "hunter2hunter2".to_string())]);
+        let received = |id: String| {
+            let mut mail = Mail::AgentMessage { text: "hello".into(), conversation: None, id: Some(id) };
+            mail.redact(&vault).unwrap();
+            match mail.into_input(Principal::agent("ci")) {
+                InputKind::Receive(message) => message.id.unwrap(),
+                other => panic!("{other:?}"),
+            }
+        };
+        // Two calls of an agent with a long name.
+        let of = |call: &str| format!("call:{}/send_message/{call}", "a@explore-001-1795632426249-001".repeat(5));
+        assert_eq!([received(of("2.0")), received(of("4.0"))], [of("2.0"), of("4.0")]);
+        assert!(!received("hunter2hunter2".into()).contains("hunter2"));
+    }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// What the first message of a request's conversation says.
-fn task(body: &Value) -> String {
+pub fn task(body: &Value) -> String {
     let messages = body["messages"].as_array().unwrap();
     let first = messages.iter().find(|message| message["role"] == "user").unwrap();
     match &first["content"] {

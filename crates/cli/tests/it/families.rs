@@ -1,20 +1,11 @@
 //! `watch` of a trace with the agents that it has started: one stream, from another process, cut and resumed.
 
+use crate::children::task;
 use crate::pty::Terminal;
 use crate::support::*;
 use mainpath_testkit::model_server::{Answer, ModelServer};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-
-/// What the first message of a request's conversation says.
-fn task(body: &Value) -> String {
-    let messages = body["messages"].as_array().unwrap();
-    let first = messages.iter().find(|message| message["role"] == "user").unwrap();
-    match &first["content"] {
-        Value::String(text) => text.clone(),
-        parts => parts[0]["text"].as_str().unwrap().into(),
-    }
-}
 
 fn place() -> Place {
     let place = Place::new();

@@ -1,5 +1,6 @@
 //! Agents that write side by side: each in a copy of the folder, which stays as it was until somebody takes their changes.
 
+use crate::children::task;
 use crate::pty::Terminal;
 use crate::support::*;
 use mainpath_testkit::model_server::{Answer, ModelServer};
@@ -7,16 +8,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-/// The words of a request's first message of a person.
-fn task(body: &Value) -> String {
-    let messages = body["messages"].as_array().unwrap();
-    let first = messages.iter().find(|message| message["role"] == "user").unwrap();
-    match &first["content"] {
-        Value::String(text) => text.clone(),
-        parts => parts[0]["text"].as_str().unwrap().into(),
-    }
-}
 
 /// What the tools have answered last.
 fn answered(body: &Value) -> Vec<String> {

@@ -3,7 +3,6 @@
 use crate::error::Decided;
 use crate::{Arrival, Refusal, State};
 use mainpath_types::{CHECK_MESSAGES, EventId, LONGEST_MESSAGE, MessageReceived, PlannedCall, Resolution, Seq};
-
 use std::sync::Arc;
 
 /// So many messages wait at most.
