@@ -22,6 +22,10 @@ pub enum ErrorKind {
     NotFound,
     /// Somebody else works on the trace, or it runs already.
     Busy,
+    /// A caller's key that was used for another request before.
+    Reused,
+    /// The disk is full, or nothing may be written.
+    ReadOnly,
     /// The trace cannot do that as it stands: one that is there already cannot be started, among others.
     Refused,
     /// Anything else: the configuration, a file, the store.
@@ -80,11 +84,21 @@ impl Error {
     }
 }
 
+/// Whether nothing can be written for now: that heals.
+fn cannot_write(kind: std::io::ErrorKind) -> bool {
+    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    matches!(kind, StorageFull | QuotaExceeded | ReadOnlyFilesystem | FileTooLarge)
+}
+
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Error {
         let kind = match &error {
             StoreError::Held { .. } => ErrorKind::Busy,
             StoreError::NotFound { .. } => ErrorKind::NotFound,
+            StoreError::Reused { .. } => ErrorKind::Reused,
+            StoreError::Exists { .. } => ErrorKind::Refused,
+            StoreError::BadMail { .. } => ErrorKind::Invalid,
+            StoreError::Io { source, .. } if cannot_write(source.kind()) => ErrorKind::ReadOnly,
             _ => ErrorKind::Failed,
         };
         Error::new(kind, error.to_string())

@@ -6,13 +6,17 @@ use crate::agent::Basis;
 #[cfg(feature = "home")]
 use crate::experience::{Lookup, with_experience};
 use crate::rules::Sources;
+#[cfg(feature = "home")]
+use crate::servers;
 use crate::skills::Shelf;
 use crate::{Error, Home, Logs};
 use mainpath_policy::Policy;
 use mainpath_runtime::{EnvModels, Mail, Runtime};
 use mainpath_store::{Scope, Store, TraceStore};
 use mainpath_tools::Tools;
-use mainpath_types::{RunRules, TraceId};
+use mainpath_types::{Principal, RunRules, TraceId};
+#[cfg(feature = "home")]
+use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
 
@@ -20,6 +24,8 @@ use tempfile::TempDir;
 #[derive(Clone)]
 pub struct Host {
     inner: Arc<Inner>,
+    /// Whose traces, and who asks.
+    scope: Scope,
 }
 
 pub(crate) struct Inner {
@@ -39,6 +45,9 @@ pub(crate) struct Inner {
 
 /// Where traces are, and what else is Mainpath's own.
 pub(crate) enum Kept {
+    /// As an installation has them.
+    #[cfg(feature = "home")]
+    Installed(Box<Installation>),
     /// In files, with sessions and an index beside them.
     Files(Logs),
     /// Elsewhere.
@@ -61,12 +70,52 @@ impl Host {
     /// not connected. Call it inside a tokio runtime. Errors: what is wrong with the configuration.
     #[cfg(feature = "home")]
     pub async fn from_home() -> Result<Host, Error> {
+        Host::of(Installation::open()?, None)
+    }
+
+    /// The same with the MCP servers of a folder. What is wrong with one of them is told, a line each, and the others are used.
+    #[cfg(feature = "home")]
+    pub async fn from_home_in(
+        folder: &Path,
+        tell: impl Fn(&str) + Send + Sync + Clone + 'static,
+    ) -> Result<Host, Error> {
         let installation = Installation::open()?;
-        let runtime = installation.runtime()?;
-        let experience = installation.experience();
-        let Installation { logs, models, sources, shelf, .. } = installation;
-        let inner = Inner { experience, runtime, kept: Kept::Files(logs), models, sources, shelf, _servers: None };
-        Ok(Host { inner: Arc::new(inner) })
+        let servers = servers::connect(&installation, folder, None, None, tell).await?;
+        Host::of(installation, servers)
+    }
+
+    /// A host with an installation of its own in this folder: its data, its `config.toml`, its rules and its skills, and nothing of the
+    /// person's home. Errors: as [`Host::from_home`]'s.
+    #[cfg(feature = "home")]
+    pub fn from_folder(folder: &Path) -> Result<Host, Error> {
+        Host::of(Installation::open_in(folder)?, None)
+    }
+
+    #[cfg(feature = "home")]
+    fn of(installation: Installation, servers: Option<mainpath_mcp::Mcp>) -> Result<Host, Error> {
+        Ok(Host::from(Inner {
+            runtime: installation.runtime()?,
+            experience: installation.experience(),
+            models: Arc::clone(&installation.models),
+            sources: installation.sources.clone(),
+            shelf: installation.shelf.clone(),
+            kept: Kept::Installed(Box::new(installation)),
+            _servers: servers,
+        }))
+    }
+
+    /// The installation that it is made from, if it is.
+    #[cfg(feature = "home")]
+    pub fn installation(&self) -> Option<&Installation> {
+        match &self.inner.kept {
+            Kept::Installed(installation) => Some(installation),
+            Kept::Files(_) | Kept::Elsewhere { .. } => None,
+        }
+    }
+
+    /// The same host for somebody else who has the same traces: what is sent, approved and answered by it bears this name.
+    pub fn acting_as(&self, who: Principal) -> Host {
+        Host { inner: Arc::clone(&self.inner), scope: Scope { principal: who, ..self.scope.clone() } }
     }
 
     /// The tools that agents can have; more can be added at any time.
@@ -84,17 +133,20 @@ impl Host {
     }
 
     pub(crate) fn scope(&self) -> &Scope {
-        self.inner.kept.scope()
+        &self.scope
     }
 
-    pub(crate) fn home(&self) -> &Home {
+    /// Its folders and configuration.
+    pub fn home(&self) -> &Home {
         self.inner.kept.home()
     }
 
     /// The files that traces are kept in, if they are.
-    pub(crate) fn logs(&self) -> Option<&Logs> {
+    pub fn logs(&self) -> Option<&Logs> {
         match &self.inner.kept {
             Kept::Files(logs) => Some(logs),
+            #[cfg(feature = "home")]
+            Kept::Installed(installation) => Some(&installation.logs),
             Kept::Elsewhere { .. } => None,
         }
     }
@@ -142,6 +194,8 @@ impl Host {
 impl Kept {
     pub fn scope(&self) -> &Scope {
         match self {
+            #[cfg(feature = "home")]
+            Kept::Installed(installation) => &installation.logs.scope,
             Kept::Files(logs) => &logs.scope,
             Kept::Elsewhere { scope, .. } => scope,
         }
@@ -149,6 +203,8 @@ impl Kept {
 
     pub fn home(&self) -> &Arc<Home> {
         match self {
+            #[cfg(feature = "home")]
+            Kept::Installed(installation) => &installation.logs.home,
             Kept::Files(logs) => &logs.home,
             Kept::Elsewhere { home, .. } => home,
         }
@@ -157,6 +213,7 @@ impl Kept {
 
 impl From<Inner> for Host {
     fn from(inner: Inner) -> Host {
-        Host { inner: Arc::new(inner) }
+        let scope = inner.kept.scope().clone();
+        Host { inner: Arc::new(inner), scope }
     }
 }

@@ -55,6 +55,11 @@ impl Installation {
         Installation::on(Logs::open()?)
     }
 
+    /// An installation in a folder of its own: data and configuration, and nothing of the person's home.
+    pub fn open_in(folder: &Path) -> Result<Installation, Error> {
+        Installation::on(Logs::open_in(Home::at(folder)?)?)
+    }
+
     /// The same for who only looks: nothing need be writable there.
     pub fn look() -> Result<Installation, Error> {
         // What is wrong in the configuration is an error here as well.

@@ -29,9 +29,13 @@ impl Logs {
     /// Opens the data directory. Errors: the configuration is wrong, among others.
     #[cfg(feature = "home")]
     pub fn open() -> Result<Logs, Error> {
-        let home = Arc::new(Home::find()?);
+        Logs::open_in(Home::find()?)
+    }
+
+    #[cfg(feature = "home")]
+    pub(crate) fn open_in(home: Home) -> Result<Logs, Error> {
         let store = FilesStore::open(&home.data, Options::default())?;
-        Ok(Logs { home, store: Arc::new(store), scope: Scope::local(), tell: |_| {} })
+        Ok(Logs { home: Arc::new(home), store: Arc::new(store), scope: Scope::local(), tell: |_| {} })
     }
 
     /// The same for who only looks or sends a word: what is wrong in the configuration is told to `tell`, and does not stop a person

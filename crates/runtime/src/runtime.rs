@@ -12,12 +12,16 @@ use crate::shared::Shared;
 use crate::stream::hub::{Driving, Handle, Phase};
 use crate::stream::watcher::Watcher;
 use mainpath_core::InputKind;
-use mainpath_store::{Scope, StoreError, TraceStore};
+use mainpath_store::{Letter, Once, Scope, StoreError, TraceStore};
 use mainpath_types::{BadName, EventId, MailId, Millis, Principal, Spec, TenantId, TraceId, format_time};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+
+/// How often it is looked whether all has come to rest.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// Drives traces. Cheap to clone; the last clone ends the listening for wakes, drivers under way go on.
 #[derive(Clone)]
@@ -89,7 +93,19 @@ impl Runtime {
 
     /// Sends mail to a trace, whoever drives it. Returns when it is durable.
     pub async fn send(&self, scope: &Scope, trace: &TraceId, mail: &Mail) -> Result<MailId, RuntimeError> {
-        post(TraceStore::new(&*self.shared.config.store, scope, trace), &self.shared.config.vault, mail).await
+        self.send_once(scope, trace, mail, None).await
+    }
+
+    /// The same under the sender's own key: sent again, it is there once.
+    pub async fn send_once(
+        &self,
+        scope: &Scope,
+        trace: &TraceId,
+        mail: &Mail,
+        once: Option<Once>,
+    ) -> Result<MailId, RuntimeError> {
+        let at = TraceStore::new(&*self.shared.config.store, scope, trace);
+        post_once(at, &self.shared.config.vault, mail, once).await
     }
 
     /// Watches a trace from an event on (1 is the first).
@@ -102,6 +118,16 @@ impl Runtime {
     /// those who do not want to see its events.
     pub fn phase(&self, scope: &Scope, trace: &TraceId) -> watch::Receiver<Phase> {
         self.shared.handle(&scope.tenant, trace).phase.subscribe()
+    }
+
+    /// Begins no effect any more, in no trace, and waits until those under way have ended and every trace is let go of. Nothing is stopped: a run
+    /// goes on where it is as soon as another process, or a later one, drives it. For a process that is about to end; who does not want to
+    /// wait longer ends it at any time, as after a crash.
+    pub async fn rest(&self) {
+        self.shared.rest();
+        while self.shared.drivers.load(Ordering::Acquire) > 0 {
+            tokio::time::sleep(LOOK).await;
+        }
     }
 
     /// What the runtime is made of.
@@ -251,6 +277,15 @@ fn parent_of(trace: &TraceId) -> Option<TraceId> {
 /// Sends mail to a trace, as [`Runtime::send`] does: that takes neither models nor tools. Returns when it is durable.
 /// Errors: a secret stands where none may, there is no such trace, or nothing can be written.
 pub async fn post(at: TraceStore<'_>, vault: &Vault, mail: &Mail) -> Result<MailId, RuntimeError> {
+    post_once(at, vault, mail, None).await
+}
+
+async fn post_once(
+    at: TraceStore<'_>,
+    vault: &Vault,
+    mail: &Mail,
+    once: Option<Once>,
+) -> Result<MailId, RuntimeError> {
     let mut mail = mail.clone();
     mail.redact(vault).map_err(RuntimeError::Trace)?;
     // A mailbox is read as a whole: it holds words, not megabytes.
@@ -258,7 +293,7 @@ pub async fn post(at: TraceStore<'_>, vault: &Vault, mail: &Mail) -> Result<Mail
         media::offload(at.scoped(), parts).await?;
     }
     let body = serde_json::to_string(&mail).map_err(|error| RuntimeError::Trace(error.to_string()))?;
-    Ok(at.store.post(at.scope, at.trace, mail.is_urgent(), body).await?)
+    Ok(at.store.send(at.scope, at.trace, Letter { urgent: mail.is_urgent(), body, once }).await?)
 }
 
 /// A fresh id for a trace: the time, so that ids sort, and six letters drawn, so that they differ. Errors: never, as every

@@ -5,7 +5,7 @@ use crate::prepared::Specs;
 use crate::stream::hub::Handle;
 use mainpath_types::{TenantId, TraceId};
 use std::collections::HashMap;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What all drivers share.
@@ -14,13 +14,15 @@ pub(crate) struct Shared {
     pub specs: Specs,
     /// How many traces have a driver now.
     pub drivers: AtomicUsize,
+    /// Whether nothing new is begun any more: see [`Runtime::rest`](crate::Runtime::rest).
+    pub resting: AtomicBool,
     handles: Mutex<HashMap<(TenantId, TraceId), Arc<Handle>>>,
 }
 
 impl Shared {
     /// With no trace yet.
     pub fn new(config: Config) -> Shared {
-        Shared { config, specs: Specs::default(), drivers: AtomicUsize::new(0), handles: Mutex::default() }
+        Shared { config, specs: Specs::default(), drivers: AtomicUsize::new(0), resting: AtomicBool::new(false), handles: Mutex::default() }
     }
 
     fn handles(&self) -> MutexGuard<'_, HashMap<(TenantId, TraceId), Arc<Handle>>> {
@@ -30,6 +32,20 @@ impl Shared {
     /// The handle of a trace, which this process knows from now on.
     pub fn handle(&self, tenant: &TenantId, trace: &TraceId) -> Arc<Handle> {
         Arc::clone(self.handles().entry((tenant.clone(), trace.clone())).or_default())
+    }
+
+    /// Whether nothing new is begun any more.
+    pub fn is_resting(&self) -> bool {
+        self.resting.load(Ordering::Acquire)
+    }
+
+    /// Begins nothing new from now on, and lets all drivers know.
+    pub fn rest(&self) {
+        self.resting.store(true, Ordering::Release);
+        for handle in self.handles().values() {
+            handle.wakes.fetch_add(1, Ordering::AcqRel);
+            handle.wake.notify_one();
+        }
     }
 
     /// The handle of a trace that this process knows.

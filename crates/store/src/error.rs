@@ -63,6 +63,14 @@ pub enum StoreError {
         /// The name.
         name: String,
     },
+    /// A sender's key that was used for something else before.
+    #[error("the key {key:?} was used for another request to trace {trace}")]
+    Reused {
+        /// Which trace.
+        trace: TraceId,
+        /// The key.
+        key: String,
+    },
     /// Not a body for mail.
     #[error("the message is not JSON: {problem}")]
     BadMail {

@@ -5,7 +5,7 @@
 
 use crate::report::Report;
 use crate::store::{
-    Appended, Collected, Fut, Hold, Lease, Mail, Opened, Owner, ReadLog, Scope, Store, StoreError, Sweep, TraceEntry,
+    Appended, Collected, Fut, Hold, Lease, Letter, Mail, Opened, Owner, ReadLog, Scope, Store, StoreError, Sweep, TraceEntry,
 };
 use crate::{Raw, Refused};
 use mainpath_types::{BlobHash, Event, EventId, MailId, TenantId, TraceId};
@@ -193,8 +193,8 @@ impl<S: Store> Store for Faulty<S> {
         self.inner.driver(scope, trace)
     }
 
-    fn post(&self, scope: &Scope, trace: &TraceId, urgent: bool, body: String) -> Fut<'_, Result<MailId, StoreError>> {
-        self.inner.post(scope, trace, urgent, body)
+    fn send(&self, scope: &Scope, trace: &TraceId, letter: Letter) -> Fut<'_, Result<MailId, StoreError>> {
+        self.inner.send(scope, trace, letter)
     }
 
     fn mail(&self, scope: &Scope, trace: &TraceId, after: MailId) -> Fut<'_, Result<Vec<Mail>, StoreError>> {

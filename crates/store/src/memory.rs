@@ -8,7 +8,7 @@ use crate::log;
 use crate::report::Report;
 use crate::scheduler::{Clock, LocalScheduler, Scheduler, system_clock};
 use crate::store::{
-    Appended, Collected, Fut, Hold, Lease, Mail, Opened, Owner, ReadLog, Refused, Scope, Store, StoreError, Sweep,
+    Appended, Collected, Fut, Hold, Lease, Letter, Mail, Opened, Owner, ReadLog, Refused, Scope, Store, StoreError, Sweep,
     TailCutInfo, TraceEntry,
 };
 use crate::verify::{blobs_of, last_mail, report_of};
@@ -254,12 +254,19 @@ impl Store for MemoryStore {
         ready(self.with(scope, trace, |row| Ok(row.owned.then_some(Owner::ThisProcess))))
     }
 
-    fn post(&self, scope: &Scope, trace: &TraceId, urgent: bool, body: String) -> Fut<'_, Result<MailId, StoreError>> {
+    fn send(&self, scope: &Scope, trace: &TraceId, letter: Letter) -> Fut<'_, Result<MailId, StoreError>> {
         let posted = self.with(scope, trace, |row| {
+            let Letter { urgent, body, once } = letter;
             let body = one_line(&body)?;
+            if let Some(once) = &once {
+                let is_known = |mail: &&Mail| mail.once.as_ref().is_some_and(|known| known.key == once.key);
+                if let Some(Mail { id, once: Some(known), .. }) = row.mail.iter().find(is_known) {
+                    return known.is_again(once, trace, *id);
+                }
+            }
             let read = log::last_read(&row.log[..]).unwrap_or(0);
             let id = 1 + row.mail.last().map_or(0, |mail| mail.id).max(read);
-            row.mail.push(Mail { id, at: (self.clock)(), from: scope.principal.clone(), urgent, body });
+            row.mail.push(Mail { id, at: (self.clock)(), from: scope.principal.clone(), urgent, once, body });
             Ok(id)
         });
         if posted.is_ok() {

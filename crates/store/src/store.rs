@@ -4,6 +4,7 @@ pub use crate::error::{Damage, Owner, StoreError};
 use crate::line::HeadHash;
 use crate::report::Report;
 use mainpath_types::{BlobHash, Event, EventId, MailId, Millis, Principal, TenantId, TraceId};
+use serde::{Deserialize, Serialize};
 use std::any::Any;
 use std::future::Future;
 use std::pin::Pin;
@@ -70,10 +71,16 @@ pub trait Store: Send + Sync + 'static {
     /// [`StoreError::NotFound`], [`StoreError::Io`].
     fn driver(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Option<Owner>, StoreError>>;
 
-    /// Puts an entry into the trace's mailbox, durable when it answers, and wakes the trace. Any process may do so. `body`
-    /// is JSON text; line breaks between its tokens become spaces. The sender is the scope's principal. Errors:
-    /// [`StoreError::NotFound`], [`StoreError::BadMail`], [`StoreError::Damaged`], [`StoreError::Io`].
-    fn post(&self, scope: &Scope, trace: &TraceId, urgent: bool, body: String) -> Fut<'_, Result<MailId, StoreError>>;
+    /// Puts an entry into the trace's mailbox, durable when it answers, and wakes the trace. Any process may do so. The sender is the
+    /// scope's principal. One that is sent again under its key ([`Letter::once`]) is not added again: the number of the first is given.
+    /// Errors: [`StoreError::NotFound`], [`StoreError::BadMail`], [`StoreError::Reused`], [`StoreError::Damaged`],
+    /// [`StoreError::Io`].
+    fn send(&self, scope: &Scope, trace: &TraceId, letter: Letter) -> Fut<'_, Result<MailId, StoreError>>;
+
+    /// The same for what is sent under no key.
+    fn post(&self, scope: &Scope, trace: &TraceId, urgent: bool, body: String) -> Fut<'_, Result<MailId, StoreError>> {
+        self.send(scope, trace, Letter { urgent, body, once: None })
+    }
 
     /// The mailbox entries after `after` (0: all), oldest first. Errors: [`StoreError::NotFound`],
     /// [`StoreError::Damaged`], [`StoreError::Io`].
@@ -315,6 +322,36 @@ pub struct TailCutInfo {
     pub kept: String,
 }
 
+/// What is put into a mailbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Letter {
+    /// Whether it may overtake what is waiting.
+    pub urgent: bool,
+    /// What it says: JSON text. Line breaks between its tokens become spaces.
+    pub body: String,
+    /// By what it is known when it is sent again.
+    pub once: Option<Once>,
+}
+
+/// A sender's own key for what it sends, so that it can be sent again without being done twice.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Once {
+    /// The key. Keys of different senders must differ.
+    pub key: String,
+    /// A digest of what was asked for under it.
+    pub asked: String,
+}
+
+impl Once {
+    /// The number of what was sent under this key, where the same is sent again. Errors: it is something else.
+    pub(crate) fn is_again(&self, other: &Once, trace: &TraceId, id: MailId) -> Result<MailId, StoreError> {
+        match self.asked == other.asked {
+            true => Ok(id),
+            false => Err(StoreError::Reused { trace: trace.clone(), key: self.key.clone() }),
+        }
+    }
+}
+
 /// A mailbox entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mail {
@@ -326,6 +363,8 @@ pub struct Mail {
     pub from: Principal,
     /// Whether it may overtake what is waiting.
     pub urgent: bool,
+    /// The sender's key for it.
+    pub once: Option<Once>,
     /// What it says: JSON text on one line.
     pub body: String,
 }

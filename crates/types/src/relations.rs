@@ -23,6 +23,9 @@ pub struct Relations {
     /// The goal of that trace that it serves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_goal: Option<GoalId>,
+    /// A digest of the request that it was made by, where that had a key: the same request made again makes no second one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
     /// What else the caller wants kept with it.
     #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
     pub context: serde_json::Map<String, serde_json::Value>,

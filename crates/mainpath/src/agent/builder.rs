@@ -4,9 +4,8 @@ use super::options::{AgentOptions, LimitOptions};
 use super::spec::{spec, workspace};
 use crate::presets::Given;
 use crate::rules::check_given;
-use crate::skills::{preloads, select_named};
-use crate::{Error, Host, Run, Trace};
-use mainpath_runtime::new_trace_id;
+use crate::{Error, Host};
+use mainpath_store::Once;
 use mainpath_types::{Access, ApprovalMode, RunRules, Spec, TraceId};
 use std::path::Path;
 
@@ -20,6 +19,15 @@ pub struct Agent {
     rules: RunRules,
     preset: Option<String>,
     trace: Option<TraceId>,
+    once: Option<Once>,
+}
+
+/// What starting an agent needs besides its spec.
+pub(super) struct Parts<'a> {
+    pub host: &'a Host,
+    pub model: &'a str,
+    pub trace: Option<&'a TraceId>,
+    pub once: Option<&'a Once>,
 }
 
 impl Host {
@@ -27,7 +35,7 @@ impl Host {
     pub fn agent(&self, model: impl Into<String>) -> Agent {
         let (options, rules) = (AgentOptions::default(), RunRules::default());
         let (host, model) = (self.clone(), model.into());
-        Agent { host, model, options, approvals: ApprovalMode::Ask, rules, preset: None, trace: None }
+        Agent { host, model, options, approvals: ApprovalMode::Ask, rules, preset: None, trace: None, once: None }
     }
 }
 
@@ -114,6 +122,31 @@ impl Agent {
         self
     }
 
+    /// A key of the caller's under which it is started: started again, be it by another process after a crash, it is the same trace, whose
+    /// id follows from the key. Under the same key for something else it is refused
+    /// ([`ErrorKind::Reused`](crate::ErrorKind::Reused)).
+    pub fn once(mut self, once: Once) -> Agent {
+        self.options.relations.request = Some(once.asked.clone());
+        self.once = Some(once);
+        self
+    }
+
+    /// What starting needs of it.
+    pub(super) fn parts(&self) -> Parts<'_> {
+        Parts { host: &self.host, model: &self.model, trace: self.trace.as_ref(), once: self.once.as_ref() }
+    }
+
+    /// The same with more in its instructions.
+    pub(super) fn told(mut self, more: Vec<String>) -> Agent {
+        if !more.is_empty() {
+            let own = self.options.prompt.instructions.take();
+            let own = own.unwrap_or_else(|| self.host.home().config.instructions.clone());
+            let texts = Some(own).filter(|own| !own.is_empty()).into_iter().chain(more);
+            self.options.prompt.instructions = Some(texts.collect::<Vec<_>>().join("\n\n"));
+        }
+        self
+    }
+
     /// The spec that its trace begins with. Errors: what cannot be used, in words for its author.
     pub fn spec(&self) -> Result<Spec, Error> {
         let folder = workspace(self.options.workspace.as_deref())?;
@@ -124,29 +157,5 @@ impl Agent {
         let Given { options, rules } = Given::new(self.options.clone(), self.rules.clone(), preset);
         let policy = self.host.policy(&folder.display().to_string(), &rules)?;
         spec(&options, self.host.basis(&rules), self.model.clone(), &folder, &policy, self.approvals)
-    }
-
-    /// Starts it with a task. Returns when both are durable; the run goes on by itself, whether anybody follows it or not.
-    /// Errors: what cannot be used, no key for the model, nothing can be written, or there is a trace of this id already
-    /// ([`ErrorKind::Refused`](crate::ErrorKind::Refused)); of several that are started at once under one id, one is.
-    pub async fn start(self, task: impl Into<String>) -> Result<Run, Error> {
-        let spec = self.spec()?;
-        self.host.check_model(&self.model)?;
-        let clock = self.host.runtime().config().clock;
-        let id = match self.trace.clone() {
-            Some(id) => id,
-            None => new_trace_id(clock()).map_err(|error| Error::failed(error.to_string()))?,
-        };
-        let (runtime, scope) = (self.host.runtime(), self.host.scope());
-        let mut said = preloads(&spec, self.host.skills())?;
-        let task = task.into();
-        let (skill, task) = match select_named(&task, &spec, self.host.skills())? {
-            Some((skill, rest)) => (Some(skill), rest),
-            None => (None, task),
-        };
-        said.extend(skill);
-        said.push(self.host.first_message(task).await);
-        runtime.start_with(scope, &id, spec, said).await?;
-        Ok(Run::first(Trace::new(self.host.clone(), id)))
     }
 }

@@ -9,6 +9,7 @@ mod offer;
 mod options;
 mod skills;
 mod spec;
+mod start;
 
 pub use basis::Basis;
 pub use builder::Agent;

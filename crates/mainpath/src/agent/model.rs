@@ -1,6 +1,6 @@
 //! Which model an agent uses when it is not told.
 
-use crate::{Error, Home};
+use crate::{Error, Home, Host};
 use mainpath_providers::Registry;
 
 /// A chosen model.
@@ -14,6 +14,14 @@ pub struct Chosen {
 /// A variable of the environment, if it is text.
 pub fn env(name: &str) -> Option<String> {
     std::env::var(name).ok()
+}
+
+impl Host {
+    /// The model of an agent that is to work, as the command finds it: the one that is named, that of the environment, of the
+    /// configuration, or one that is at hand. Errors: there is none.
+    pub async fn choose_model(&self, named: Option<&str>) -> Result<String, Error> {
+        Ok(choose_model(named, self.home(), self.models().registry()).await?.model)
+    }
 }
 
 /// The model of an agent that is to work. Errors: there is none.

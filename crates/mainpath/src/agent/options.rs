@@ -123,9 +123,10 @@ pub struct LimitOptions {
 
 /// Puts what is given in the place of what was.
 pub(super) fn relate(relations: &mut Relations, given: &Relations) {
-    let Relations { agent_type, parent_trace, parent_goal, context, session, own_task: _ } = given.clone();
+    let Relations { agent_type, parent_trace, parent_goal, context, session, request, own_task: _ } = given.clone();
     relations.agent_type = agent_type.or(relations.agent_type.take());
     relations.session = session.or(relations.session.take());
+    relations.request = request.or(relations.request.take());
     if parent_trace.is_some() {
         (relations.parent_trace, relations.parent_goal, relations.own_task) = (parent_trace, parent_goal, false);
     }

@@ -41,6 +41,15 @@ macro_rules! events {
                 match self { $( RunEvent::$variant(event) => &event.trace_id, )* }
             }
 
+            /// Whether another event of the same number follows: whoever resumes after the number has missed none once this is `false`.
+            pub fn has_more(&self) -> bool {
+                match self { $( RunEvent::$variant(event) => event.more, )* }
+            }
+
+            pub(crate) fn set_more(&mut self) {
+                match self { $( RunEvent::$variant(event) => event.more = true, )* }
+            }
+
             /// Its number in the log, from which a watcher resumes; see [`Stamped::id`].
             pub fn id(&self) -> Option<EventId> {
                 match self { $( RunEvent::$variant(event) => event.id, )* }

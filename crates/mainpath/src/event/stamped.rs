@@ -27,6 +27,9 @@ pub struct Stamped<T> {
     pub mail: Option<MailId>,
     /// What happened.
     pub data: Box<T>,
+    /// Whether another event of the same number follows. It is in no JSON.
+    #[serde(skip)]
+    pub more: bool,
 }
 
 impl<T> Deref for Stamped<T> {

@@ -30,6 +30,17 @@ impl Home {
         }
     }
 
+    /// The home in a folder: its data and its configuration, and nothing of the person's. Errors: as [`Home::find`]'s.
+    pub fn at(folder: &Path) -> Result<Home, Error> {
+        let data = std::path::absolute(folder)?;
+        let config_file = data.join("config.toml");
+        for place in [&data, &config_file] {
+            owners_alone(place)?;
+        }
+        let (config, forms) = read(&config_file)?;
+        Ok(Home { data, config_file, config, person: None, forms })
+    }
+
     /// The same for who can do without a part of the configuration: also what is wrong with it, if anything is; then it holds the
     /// sections that are right. Errors: no folders.
     pub fn look() -> Result<(Home, Option<Error>), Error> {
@@ -103,8 +114,7 @@ impl Home {
 
     /// The skills of this installation; nothing where the configuration has them off.
     pub fn shelf(&self) -> Option<Shelf> {
-        let home = std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
-        self.config.skills.unwrap_or(true).then(|| Shelf::new(&self.data, home))
+        self.config.skills.unwrap_or(true).then(|| Shelf::new(&self.data, self.person.clone()))
     }
 }
 

@@ -153,8 +153,12 @@ impl Trace {
     }
 
     async fn go_on(&self, mail: Mail) -> Result<Run, Error> {
-        let from = self.look().await?.log.head + 1;
-        let sent = self.host().runtime().send(self.host().scope(), self.id(), &mail).await?;
+        let before = self.look().await?.log;
+        let again = self.sent().await?;
+        let sent = self.put(&mail).await?;
+        // What was read already is followed from there.
+        let read = before.events.iter().find(|event| again.is_some() && event.mail == again);
+        let from = read.map_or(before.head + 1, |event| event.id);
         self.driven_on(from, Bound::Mail(sent)).await
     }
 

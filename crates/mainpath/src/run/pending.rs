@@ -83,6 +83,7 @@ impl Known {
             id: None,
             mail: None,
             data: Box::new(PendingQuestion { call, tool, arguments, trace: Some(trace.clone()) }),
+            more: false,
         })
     }
 }

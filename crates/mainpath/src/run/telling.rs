@@ -74,9 +74,12 @@ impl Telling {
                 if let EventKind::ModelFinished(data) = &event.kind {
                     self.complete(event, data).await?;
                 }
+                let told = self.queue.len();
                 for line in self.projector.project(event) {
                     self.fact(event.id, RunEvent::read(line)?);
                 }
+                let facts = self.queue.iter_mut().skip(told).flatten().filter(|fact| fact.id() == Some(event.id));
+                facts.rev().skip(1).for_each(RunEvent::set_more);
             }
             Live::Delta { of: of @ (EffectKey::Model(_) | EffectKey::Tool(..)), nth, delta } => {
                 if self.streamed.take(of, *nth, delta) && self.last + 1 >= self.from {

@@ -10,7 +10,7 @@ use mainpath_runtime::import::{Extent, conversation};
 use mainpath_runtime::replay::{Replayed, replay};
 use mainpath_runtime::run_stats::{RunStats, runs};
 use mainpath_runtime::{Mail, Phase, RuntimeError, new_trace_id, verify, views};
-use mainpath_store::{Report, StoreError};
+use mainpath_store::{Once, Report, StoreError};
 use mainpath_tools::AskHumanArgs;
 use mainpath_types::{CallId, Event, EventId, EventKind, MailId, Message, MessageMode, Seq, TraceId};
 use std::path::{Path, PathBuf};
@@ -27,6 +27,8 @@ const LOOK: Duration = Duration::from_millis(20);
 pub struct Trace {
     host: Host,
     id: TraceId,
+    /// The key of what is sent by this handle.
+    once: Option<Once>,
 }
 
 impl Host {
@@ -47,7 +49,33 @@ impl Host {
 
 impl Trace {
     pub(crate) fn new(host: Host, id: TraceId) -> Trace {
-        Trace { host, id }
+        Trace { host, id, once: None }
+    }
+
+    /// A handle by which one thing is sent or decided, under a key of the caller's: done again, be it by another process after a crash,
+    /// it is done once and the answer is the same. Under the same key for something else it is refused
+    /// ([`ErrorKind::Reused`]).
+    pub fn once(&self, once: Once) -> Trace {
+        Trace { once: Some(once), ..self.clone() }
+    }
+
+    /// What was sent under this handle's key already. Errors: something else was.
+    pub(crate) async fn sent(&self) -> Result<Option<MailId>, Error> {
+        let Some(once) = &self.once else { return Ok(None) };
+        let mail = self.host.at(&self.id).mail(0).await?;
+        let known = mail.into_iter().find(|mail| mail.once.as_ref().is_some_and(|known| known.key == once.key));
+        match known {
+            Some(known) if known.once.as_ref() != Some(once) => {
+                let error = StoreError::Reused { trace: self.id.clone(), key: once.key.clone() };
+                Err(error.into())
+            }
+            known => Ok(known.map(|known| known.id)),
+        }
+    }
+
+    /// Sends mail, under the handle's key if it has one.
+    pub(crate) async fn put(&self, mail: &Mail) -> Result<MailId, Error> {
+        Ok(self.host.runtime().send_once(self.host.scope(), &self.id, mail, self.once.clone()).await?)
     }
 
     pub(crate) fn host(&self) -> &Host {
@@ -102,6 +130,9 @@ impl Trace {
     }
 
     async fn approve_as(&self, call: CallId, arguments: Option<String>) -> Result<(), Error> {
+        if let Some(sent) = self.sent().await? {
+            return self.decided(sent, 1).await;
+        }
         let read = self.look().await?;
         let row = self.call(&read, call)?;
         let (reopens, tool) = (is_denied(row), row.tool.as_deref());
@@ -128,6 +159,9 @@ impl Trace {
     /// Answers a call of a tool that asks a person ([`EffectClass::AskPerson`](mainpath_types::EffectClass::AskPerson)). Errors:
     /// there is no such call, it has its answer, or the text is the number of no choice where there are choices.
     pub async fn answer(&self, call: CallId, text: impl Into<String>) -> Result<(), Error> {
+        if let Some(sent) = self.sent().await? {
+            return self.decided(sent, 1).await;
+        }
         let (read, text) = (self.look().await?, text.into());
         let waits = |call: &Call| !matches!(call.state, CallState::Done(_));
         let row = Some(self.call(&read, call)?).filter(|row| waits(row));
@@ -141,17 +175,25 @@ impl Trace {
     /// Sends a decision on a call that stands as it must, and waits until whoever drives the trace has read it. Errors: what `not` says
     /// of the call, or the decision was refused.
     async fn decide(&self, call: CallId, not: &str, fits: impl Fn(&Call) -> bool, mail: Mail) -> Result<(), Error> {
+        if let Some(sent) = self.sent().await? {
+            return self.decided(sent, 1).await;
+        }
         let read = self.look().await?;
         let row = self.call(&read, call)?;
         if !fits(row) {
             let state = serde_json::to_string(&row.state).unwrap_or_default();
             return Err(Error::new(ErrorKind::Refused, format!("call {call} {not}: {}", state.trim_matches('"'))));
         }
+        let id = self.put(&mail).await?;
+        self.decided(id, read.log.head + 1).await
+    }
+
+    /// Waits until a decision that was sent was read, which is in the log from this event on. Errors: it was refused.
+    async fn decided(&self, id: MailId, from: EventId) -> Result<(), Error> {
         let (runtime, scope) = (self.host.runtime(), self.host.scope());
-        let id = runtime.send(scope, &self.id, &mail).await?;
         let until = Instant::now() + PATIENCE;
         while Instant::now() < until {
-            for event in self.events(read.log.head + 1).await? {
+            for event in self.events(from).await? {
                 match event.kind {
                     EventKind::MailRefused(refused) if event.mail == Some(id) => {
                         return Err(Error::new(ErrorKind::Refused, refused.problem));
@@ -274,7 +316,7 @@ impl Trace {
     }
 
     async fn send(&self, mail: Mail) -> Result<(), Error> {
-        self.host.runtime().send(self.host.scope(), &self.id, &mail).await?;
+        self.put(&mail).await?;
         Ok(())
     }
 
@@ -282,7 +324,7 @@ impl Trace {
     pub(super) async fn settle(&self, mail: Mail) -> Result<MailId, Error> {
         let is_running = self.look().await?.state.run.is_some();
         let (runtime, scope) = (self.host.runtime(), self.host.scope());
-        let id = runtime.send(scope, &self.id, &mail).await?;
+        let id = self.put(&mail).await?;
         if is_running {
             return Ok(id);
         }

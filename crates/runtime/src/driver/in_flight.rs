@@ -85,6 +85,12 @@ impl InFlight {
         }
     }
 
+    /// Ends what only waits for other agents: it is taken up again where it was.
+    pub fn stop_waiting(&self) {
+        let waits = self.running.iter().filter(|(key, _)| matches!(key, EffectKey::Child(..)));
+        waits.for_each(|(_, waiting)| waiting.abort.abort());
+    }
+
     /// The next effect to end; never, while none is under way.
     pub async fn next(&mut self) -> Ended {
         match self.work.next().await {

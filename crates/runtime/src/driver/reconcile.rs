@@ -17,6 +17,10 @@ impl Driver {
         let Some(pending) = self.machine.pending() else { return Ok(()) };
         self.in_flight.cancel_all_but(&pending);
         self.arm(&pending);
+        if self.shared.is_resting() {
+            self.in_flight.stop_waiting();
+            return Ok(());
+        }
         for (key, effect) in pending {
             if !self.in_flight.has(&key) && !self.resting.contains(&key) {
                 self.start(key, effect).await?;

@@ -11,7 +11,7 @@ pub use made::{event, events};
 
 use made::{filled, opened, scope_of, trace};
 
-use crate::store::{Appended, Collected, Opened, Owner, Refused, Scope, Store, StoreError, Sweep};
+use crate::store::{Appended, Collected, Letter, Once, Opened, Owner, Refused, Scope, Store, StoreError, Sweep};
 use crate::{HeadHash, Raw, verify_bytes};
 use mainpath_types::{EventKind, Part, TenantId, TraceId};
 use std::time::Duration;
@@ -45,6 +45,7 @@ pub async fn run_all<S: Store + Raw>(make: impl Fn() -> S) {
     reading_starts_where_asked(&make()).await;
     subscribers_see_the_head(&make()).await;
     mail_is_kept_in_order(&make()).await;
+    mail_under_a_key_is_there_once(&make()).await;
     bad_mail_is_refused(&make()).await;
     blobs_are_kept_by_hash(&make()).await;
     traces_are_listed(&make()).await;
@@ -206,6 +207,29 @@ pub async fn mail_is_kept_in_order<S: Store>(store: &S) {
     assert_eq!(store.mail(&bot, &trace(), 3).await.unwrap(), vec![]);
     assert_eq!(store.mail(&bot, &trace(), 99).await.unwrap(), vec![]);
     assert_eq!(opened(store).await.log.events, vec![], "mail is not an event");
+}
+
+/// What is sent again under its key is there once, whoever has the mailbox; something else under the same key is refused.
+pub async fn mail_under_a_key_is_there_once<S: Store>(store: &S) {
+    drop(opened(store).await);
+    let scope = Scope::local();
+    let letter = |key: &str, asked: &str, body: &str| Letter {
+        urgent: false,
+        body: body.into(),
+        once: Some(Once { key: key.into(), asked: asked.into() }),
+    };
+    assert_eq!(store.send(&scope, &trace(), letter("k1", "a", "1")).await.unwrap(), 1);
+    assert_eq!(store.post(&scope, &trace(), false, "2".into()).await.unwrap(), 2);
+    assert_eq!(store.send(&scope, &trace(), letter("k2", "a", "3")).await.unwrap(), 3);
+    assert_eq!(store.send(&scope, &trace(), letter("k1", "a", "1")).await.unwrap(), 1);
+    assert_eq!(store.send(&scope, &trace(), letter("k2", "a", "\"written anew\"")).await.unwrap(), 3);
+    let refused = store.send(&scope, &trace(), letter("k1", "b", "4")).await;
+    assert!(matches!(&refused, Err(StoreError::Reused { key, .. }) if key == "k1"), "{refused:?}");
+    let mail = store.mail(&scope, &trace(), 0).await.unwrap();
+    assert_eq!(mail.iter().map(|mail| (mail.id, mail.body.as_str())).collect::<Vec<_>>(), [(1, "1"), (2, "2"), (3, "3")]);
+    let keys: Vec<Option<&str>> = mail.iter().map(|mail| mail.once.as_ref().map(|once| once.key.as_str())).collect();
+    assert_eq!(keys, [Some("k1"), None, Some("k2")]);
+    assert_eq!(store.post(&scope, &trace(), false, "5".into()).await.unwrap(), 4);
 }
 
 /// Where a mailbox has lost its end, or all of it, what comes next has no number that the log has read.

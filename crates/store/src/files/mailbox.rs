@@ -5,7 +5,7 @@ use super::read::{last_line, tail};
 use crate::checks::one_line;
 use crate::log::last_read;
 use crate::regular::{open_regular, read_regular};
-use crate::store::{Damage, Mail, Scope, StoreError};
+use crate::store::{Damage, Letter, Mail, Once, Scope, StoreError};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mainpath_types::{MailId, Millis, Principal, TenantId, TraceId};
@@ -27,6 +27,9 @@ struct Line<'a> {
     at: Millis,
     from: Cow<'a, Principal>,
     urgent: bool,
+    /// The sender's key for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    once: Option<Cow<'a, Once>>,
     /// SHA-256 of the line as it is without this field, in base64url. Entries of before have none.
     #[serde(default, borrow, skip_serializing_if = "Option::is_none")]
     sum: Option<Cow<'a, str>>,
@@ -38,7 +41,9 @@ struct Line<'a> {
 impl Line<'_> {
     fn own_sum(&self) -> Result<String, serde_json::Error> {
         let Line { id, at, urgent, body, .. } = *self;
-        let bytes = serde_json::to_vec(&Line { id, at, from: Cow::Borrowed(&*self.from), urgent, sum: None, body })?;
+        let once = self.once.as_deref().map(Cow::Borrowed);
+        let bytes =
+            serde_json::to_vec(&Line { id, at, from: Cow::Borrowed(&*self.from), urgent, once, sum: None, body })?;
         Ok(URL_SAFE_NO_PAD.encode(Sha256::digest(bytes)))
     }
 
@@ -51,16 +56,16 @@ impl Line<'_> {
 /// What is left of a body that was erased.
 const BLANK: &str = "0";
 
-/// See [`Store::post`](crate::Store::post).
+/// See [`Store::send`](crate::Store::send).
 pub(crate) fn post(
     layout: &Layout,
     scope: &Scope,
     trace: &TraceId,
     at: Millis,
-    urgent: bool,
-    body: &str,
+    letter: Letter,
 ) -> Result<MailId, StoreError> {
-    let body = one_line(body)?;
+    let Letter { urgent, body, once } = letter;
+    let body = one_line(&body)?;
     layout.existing_log(&scope.tenant, trace)?;
     let path = layout.trace(&scope.tenant, trace).join("mailbox.jsonl");
     let posting = |e: io::Error| StoreError::io(format!("write {}", path.display()), e);
@@ -69,6 +74,11 @@ pub(crate) fn post(
     let (end, last) = last_line(&file).map_err(posting)?;
     // A piece of a line was never acknowledged.
     file.set_len(end).map_err(posting)?;
+    if let Some(once) = &once
+        && let Some(id) = sent_before(&file, &path, end, once, trace)?
+    {
+        return Ok(id);
+    }
     let last = match last {
         Some(line) => parse(&line).map_err(|problem| damaged(&file, &path, end, problem))?.id,
         None => 0,
@@ -77,7 +87,7 @@ pub(crate) fn post(
     let log = File::open(layout.log(&scope.tenant, trace)).map_err(posting)?;
     let id = 1 + last.max(last_read(BufReader::with_capacity(256 << 10, log)).map_err(posting)?);
     let body: &RawValue = serde_json::from_str(&body).map_err(|e| StoreError::BadMail { problem: e.to_string() })?;
-    let mut line = Line { id, at, from: Cow::Borrowed(&scope.principal), urgent, sum: None, body };
+    let mut line = Line { id, at, from: Cow::Borrowed(&scope.principal), urgent, once: once.as_ref().map(Cow::Borrowed), sum: None, body };
     line.sum = Some(line.own_sum().map_err(|e| posting(e.into()))?.into());
     let mut bytes = serde_json::to_vec(&line).map_err(|e| posting(e.into()))?;
     bytes.push(b'\n');
@@ -90,6 +100,26 @@ pub(crate) fn post(
         layout.place(&scope.tenant, trace).map_err(posting)?;
     }
     Ok(id)
+}
+
+/// The number under which the same was sent before. Errors: something else was sent under the key.
+fn sent_before(
+    file: &File,
+    path: &Path,
+    end: u64,
+    once: &Once,
+    trace: &TraceId,
+) -> Result<Option<MailId>, StoreError> {
+    let (mut at, bytes) = tail(file, end, |_| false)
+        .map_err(|e| StoreError::io(format!("read {}", path.display()), e))?;
+    for line in bytes.split_inclusive(|b| *b == b'\n') {
+        at += line.len() as u64;
+        let read = parse(line).map_err(|problem| damaged(file, path, at, problem))?;
+        if let Some(known) = read.once.as_deref().filter(|known| known.key == once.key) {
+            return known.is_again(once, trace, read.id).map(Some);
+        }
+    }
+    Ok(None)
 }
 
 /// See [`Store::mail`](crate::Store::mail).
@@ -116,7 +146,8 @@ pub(crate) fn read(
         let read = parse(line).map_err(|problem| damaged(&file, &path, at, problem))?;
         if read.id > after {
             let body = read.body.get().to_owned();
-            mail.push(Mail { id: read.id, at: read.at, from: read.from.into_owned(), urgent: read.urgent, body });
+            let (from, once) = (read.from.into_owned(), read.once.map(Cow::into_owned));
+            mail.push(Mail { id: read.id, at: read.at, from, urgent: read.urgent, once, body });
         }
     }
     Ok(mail)
@@ -242,7 +273,9 @@ pub(crate) fn blank(path: &Path, gone: &BTreeSet<MailId>) -> io::Result<()> {
             {
                 let left: &RawValue = serde_json::from_str(BLANK)?;
                 let Line { id, at: posted, urgent, .. } = read;
-                let left = Line { id, at: posted, from: Cow::Borrowed(&*read.from), urgent, sum: None, body: left };
+                let once = read.once.as_deref().map(Cow::Borrowed);
+                let left =
+                    Line { id, at: posted, from: Cow::Borrowed(&*read.from), urgent, once, sum: None, body: left };
                 file.write_all_at(left.own_sum()?.as_bytes(), (start + at) as u64)?;
             }
         }

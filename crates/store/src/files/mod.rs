@@ -51,7 +51,7 @@ pub use inner::Options;
 use crate::report::Report;
 use crate::scheduler::{LocalScheduler, Scheduler};
 use crate::store::{
-    Appended, Collected, Fut, Lease, Mail, Opened, Owner, ReadLog, Refused, Scope, Store, StoreError, Sweep, TraceEntry,
+    Appended, Collected, Fut, Lease, Letter, Mail, Opened, Owner, ReadLog, Refused, Scope, Store, StoreError, Sweep, TraceEntry,
 };
 use commit::Committer;
 use inner::Inner;
@@ -289,11 +289,11 @@ impl Store for FilesStore {
         })
     }
 
-    fn post(&self, scope: &Scope, trace: &TraceId, urgent: bool, body: String) -> Fut<'_, Result<MailId, StoreError>> {
+    fn send(&self, scope: &Scope, trace: &TraceId, letter: Letter) -> Fut<'_, Result<MailId, StoreError>> {
         let (inner, scope, trace) = (Arc::clone(&self.inner), scope.clone(), trace.clone());
         blocking(move || {
             let at = (inner.options.clock)();
-            let id = mailbox::post(&inner.layout, &scope, &trace, at, urgent, &body)?;
+            let id = mailbox::post(&inner.layout, &scope, &trace, at, letter)?;
             doorbell::ring(&inner.layout.doorbell(), &scope.tenant, &trace);
             inner.scheduler.wake(&scope.tenant, &trace);
             Ok(id)

@@ -1,0 +1,129 @@
+//! Agents are started: with a task, or with a conversation that was held elsewhere.
+
+use super::builder::{Agent, Parts};
+use crate::skills::{preloads, select_named};
+use crate::{Error, ErrorKind, Host, Run, Status, Trace};
+use mainpath_providers::history::Loose;
+use mainpath_runtime::import::{Origin, import};
+use mainpath_runtime::{RuntimeError, new_trace_id};
+use mainpath_store::{Once, StoreError};
+use mainpath_types::{EventKind, Part, Role, TraceId};
+use sha2::{Digest, Sha256};
+
+impl Agent {
+    /// Starts it with a task. Returns when both are durable; the run goes on by itself, whether anybody follows it or not.
+    /// Errors: what cannot be used, no key for the model, nothing can be written, or there is a trace of this id already
+    /// ([`ErrorKind::Refused`]); of several that are started at once under one id, one is.
+    pub async fn start(self, task: impl Into<String>) -> Result<Run, Error> {
+        let Parts { host, model, once, .. } = self.parts();
+        if let Some(run) = started(host, once).await? {
+            return Ok(run);
+        }
+        let spec = self.spec()?;
+        host.check_model(model)?;
+        let id = self.id()?;
+        let mut said = preloads(&spec, host.skills())?;
+        let task = task.into();
+        let (skill, task) = match select_named(&task, &spec, host.skills())? {
+            Some((skill, rest)) => (Some(skill), rest),
+            None => (None, task),
+        };
+        said.extend(skill);
+        said.push(host.first_message(task).await);
+        match host.runtime().start_with(host.scope(), &id, spec, said).await {
+            Err(RuntimeError::Exists(_)) if once.is_some() => lost(host, once, &id).await,
+            done => {
+                done?;
+                Ok(Run::first(Trace::new(host.clone(), id)))
+            }
+        }
+    }
+
+    /// Starts it with a conversation that was held elsewhere, in the form of any vendor or Mainpath's own, and has its last message
+    /// answered, which must be a user's. What it says to the system is added to the instructions. What stands in it counts as said
+    /// elsewhere. Errors: as [`Agent::start`]'s, and a conversation that cannot be answered ([`ErrorKind::Invalid`]).
+    pub async fn start_with(self, mut messages: Loose) -> Result<Run, Error> {
+        let agent = self.told(messages.take_system());
+        let mut messages = messages.heal(false).messages;
+        match messages.last() {
+            None => return Err(Error::of_field("messages", " has no message to answer")),
+            Some(last) if last.role != Role::User => {
+                return Err(Error::of_field("messages", ": the last message is not a user's: there is nothing to answer"));
+            }
+            Some(_) => {}
+        }
+        if let [only] = messages.as_mut_slice()
+            && let [Part::Text { text }] = only.parts.as_mut_slice()
+        {
+            let task = std::mem::take(text);
+            return agent.start(task).await;
+        }
+        let Parts { host, model, once, .. } = agent.parts();
+        if let Some(run) = started(host, once).await? {
+            return Ok(run);
+        }
+        let spec = agent.spec()?;
+        host.check_model(model)?;
+        let id = agent.id()?;
+        let from = Origin { source: "messages", now: (host.runtime().config().clock)() };
+        match import(host.at(&id), &host.runtime().config().vault, Some(spec), messages, from).await {
+            Err(RuntimeError::Exists(_) | RuntimeError::Store(StoreError::Exists { .. } | StoreError::Held { .. }))
+                if once.is_some() =>
+            {
+                lost(host, once, &id).await
+            }
+            done => {
+                done?;
+                Trace::new(host.clone(), id).resume().await
+            }
+        }
+    }
+
+    fn id(&self) -> Result<TraceId, Error> {
+        let Parts { host, trace, once, .. } = self.parts();
+        let id = match (trace, once) {
+            (Some(id), _) => return Ok(id.clone()),
+            (None, Some(once)) => id_of(once),
+            (None, None) => new_trace_id((host.runtime().config().clock)()),
+        };
+        id.map_err(|error| Error::failed(error.to_string()))
+    }
+}
+
+/// The id of the trace that is made under a key.
+fn id_of(once: &Once) -> Result<TraceId, mainpath_types::BadName> {
+    let hash = Sha256::digest(once.key.as_bytes());
+    let letters: String = hash.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
+    format!("key-{letters}").parse()
+}
+
+/// The run that was started under this key before; one that broke off goes on. Errors: something else was started under it.
+async fn started(host: &Host, once: Option<&Once>) -> Result<Option<Run>, Error> {
+    let Some(once) = once else { return Ok(None) };
+    let id = id_of(once).map_err(|error| Error::failed(error.to_string()))?;
+    let log = match host.at(&id).read(1).await {
+        Err(StoreError::NotFound { .. }) => return Ok(None),
+        log => log?,
+    };
+    let first = log.events.iter().find_map(|event| match &event.kind {
+        EventKind::SpecChanged(data) => Some(data.spec.relations.request.as_deref()),
+        _ => None,
+    });
+    let Some(asked) = first else { return Ok(None) };
+    if asked != Some(&once.asked) {
+        let problem = format!("the key was used for another request before, which made trace {id}");
+        return Err(Error::new(ErrorKind::Reused, problem));
+    }
+    let trace = Trace::new(host.clone(), id);
+    match trace.status().await? {
+        // It was killed before, or while, it answered.
+        Status::Idle | Status::Interrupted => Ok(Some(trace.resume().await?)),
+        _ => Ok(Some(Run::first(trace))),
+    }
+}
+
+/// What another has started meanwhile under the same key.
+async fn lost(host: &Host, once: Option<&Once>, id: &TraceId) -> Result<Run, Error> {
+    let exists = || Error::new(ErrorKind::Busy, format!("the same is being started as trace {id}; ask again"));
+    started(host, once).await?.ok_or_else(exists)
+}
