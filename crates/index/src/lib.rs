@@ -69,6 +69,30 @@ pub struct Row {
     pub name: Option<String>,
 }
 
+/// Which part of the list is wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// At most so many.
+    pub most: usize,
+    /// Those that come after this one.
+    pub after: Option<Position>,
+    /// Those that stand so only.
+    pub status: Option<String>,
+    /// Those of this preset only.
+    pub agent: Option<String>,
+    /// Also those that belong to another.
+    pub with_children: bool,
+}
+
+/// A place in the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// When the log of the trace there last changed.
+    pub modified: Millis,
+    /// The trace there.
+    pub trace: TraceId,
+}
+
 /// Why the index cannot be used now.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
@@ -178,6 +202,12 @@ impl Index {
     /// The same, but of the newest only those that belong to no other: no agents that other agents started, and no reflections.
     pub fn newest_own(&self, most: usize) -> Result<(Vec<Row>, usize), IndexError> {
         let read = tables::newest_own(&self.db, most);
+        read.map_err(|source| say(&self.path, source))
+    }
+
+    /// A part of the list, newest first.
+    pub fn page(&self, wanted: &Wanted) -> Result<Vec<Row>, IndexError> {
+        let read = tables::page(&self.db, wanted);
         read.map_err(|source| say(&self.path, source))
     }
 

@@ -1,9 +1,9 @@
 //! The tables, and how rows get in and out of them.
 
-use crate::Row;
 use crate::found::{Found, Stamp};
 use crate::sum::Sum;
 use crate::words::spaced;
+use crate::{Row, Wanted};
 use mainpath_runtime::run_stats::RunStats;
 use mainpath_types::{Millis, TraceId};
 use rusqlite::config::DbConfig;
@@ -294,6 +294,20 @@ pub(crate) fn newest_own(db: &Connection, most: usize) -> Result<(Vec<Row>, usiz
 pub(crate) fn newest(db: &Connection, most: usize) -> Result<(Vec<Row>, usize)> {
     let all = db.prepare(&format!("SELECT {COLUMNS} FROM trace ORDER BY modified DESC, id LIMIT ?1"))?;
     rows_and_all(db, all, most)
+}
+
+/// A part of the list.
+pub(crate) fn page(db: &Connection, wanted: &Wanted) -> Result<Vec<Row>> {
+    let Wanted { most, after, status, agent, with_children } = wanted;
+    let own = if *with_children { "1" } else { OWN };
+    let mut query = db.prepare(&format!(
+        "SELECT {COLUMNS} FROM trace WHERE {own} AND (?1 IS NULL OR modified < ?1 OR (modified = ?1 AND id > ?2))
+         AND (?3 IS NULL OR status = ?3) AND (?4 IS NULL OR agent = ?4) ORDER BY modified DESC, id LIMIT ?5"
+    ))?;
+    let most = i64::try_from(*most).unwrap_or(i64::MAX);
+    let at = after.as_ref().map(|after| signed(after.modified));
+    let id = after.as_ref().map(|after| after.trace.as_str());
+    query.query_map(params![at, id, status, agent, most], row)?.collect()
 }
 
 fn rows_and_all(db: &Connection, mut query: Statement<'_>, most: usize) -> Result<(Vec<Row>, usize)> {

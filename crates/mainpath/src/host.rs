@@ -132,6 +132,11 @@ impl Host {
         &*self.runtime().config().store
     }
 
+    /// Whose traces these are, and in whose name it acts.
+    pub fn whose(&self) -> &Scope {
+        &self.scope
+    }
+
     pub(crate) fn scope(&self) -> &Scope {
         &self.scope
     }

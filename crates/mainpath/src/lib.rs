@@ -36,6 +36,8 @@ mod inbox;
 #[cfg(feature = "home")]
 mod installation;
 mod launcher;
+#[cfg(feature = "home")]
+pub mod listing;
 mod logs;
 #[cfg(feature = "home")]
 mod naming;
@@ -47,6 +49,7 @@ mod reflection;
 #[cfg(feature = "home")]
 mod rule_names;
 pub mod rules;
+mod rules_asked;
 mod run;
 #[cfg(feature = "mcp")]
 pub mod servers;
@@ -88,6 +91,7 @@ pub use mainpath_policy as policy;
 pub use mainpath_providers as providers;
 pub use mainpath_runtime as runtime;
 pub use mainpath_sandbox as sandbox;
+pub use mainpath_schema as schema;
 pub use mainpath_sessions as named_sessions;
 pub use mainpath_skills as agent_skills;
 pub use mainpath_store as store;

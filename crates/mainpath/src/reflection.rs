@@ -2,11 +2,22 @@
 
 use crate::agent::with_words;
 use crate::experience::{FOCUS, PROMPT, offer, reflected_trace, reflection_name, reflection_of};
-use crate::{Error, Installation, spec_of};
+use crate::{Error, Installation, Run, Trace, spec_of};
 use mainpath_runtime::run_stats::runs;
 use mainpath_runtime::{Mail, Runtime};
 use mainpath_store::scheduler::system_clock;
 use mainpath_types::{MessageMode, Part, Protocol, Spent, TraceId, format_time};
+
+impl Trace {
+    /// Has its agent look back on its work, in a trace of its own, and keep what it learned; follows that. `focus`: what to look at above all.
+    /// Errors: as [`Installation::reflection`]'s, or the host is made from no installation.
+    pub async fn reflect(&self, focus: Option<&str>) -> Result<Run, Error> {
+        let host = self.host();
+        let installation = host.installation().ok_or_else(|| Error::failed("this host keeps no experiences"))?;
+        let new = installation.reflection(host.runtime(), self.id(), focus).await?;
+        Trace::new(host.clone(), new).resume().await
+    }
+}
 
 impl Installation {
     /// Makes a reflection on a trace: a fork of it, ready to be driven, that asks its agent what was learned. `focus`: what to look at above

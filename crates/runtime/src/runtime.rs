@@ -280,12 +280,7 @@ pub async fn post(at: TraceStore<'_>, vault: &Vault, mail: &Mail) -> Result<Mail
     post_once(at, vault, mail, None).await
 }
 
-async fn post_once(
-    at: TraceStore<'_>,
-    vault: &Vault,
-    mail: &Mail,
-    once: Option<Once>,
-) -> Result<MailId, RuntimeError> {
+async fn post_once(at: TraceStore<'_>, vault: &Vault, mail: &Mail, once: Option<Once>) -> Result<MailId, RuntimeError> {
     let mut mail = mail.clone();
     mail.redact(vault).map_err(RuntimeError::Trace)?;
     // A mailbox is read as a whole: it holds words, not megabytes.

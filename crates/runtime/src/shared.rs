@@ -22,7 +22,13 @@ pub(crate) struct Shared {
 impl Shared {
     /// With no trace yet.
     pub fn new(config: Config) -> Shared {
-        Shared { config, specs: Specs::default(), drivers: AtomicUsize::new(0), resting: AtomicBool::new(false), handles: Mutex::default() }
+        Shared {
+            config,
+            specs: Specs::default(),
+            drivers: AtomicUsize::new(0),
+            resting: AtomicBool::new(false),
+            handles: Mutex::default(),
+        }
     }
 
     fn handles(&self) -> MutexGuard<'_, HashMap<(TenantId, TraceId), Arc<Handle>>> {

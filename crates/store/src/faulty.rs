@@ -5,7 +5,8 @@
 
 use crate::report::Report;
 use crate::store::{
-    Appended, Collected, Fut, Hold, Lease, Letter, Mail, Opened, Owner, ReadLog, Scope, Store, StoreError, Sweep, TraceEntry,
+    Appended, Collected, Fut, Hold, Lease, Letter, Mail, Opened, Owner, ReadLog, Scope, Store, StoreError, Sweep,
+    TraceEntry,
 };
 use crate::{Raw, Refused};
 use mainpath_types::{BlobHash, Event, EventId, MailId, TenantId, TraceId};

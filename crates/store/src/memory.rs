@@ -8,8 +8,8 @@ use crate::log;
 use crate::report::Report;
 use crate::scheduler::{Clock, LocalScheduler, Scheduler, system_clock};
 use crate::store::{
-    Appended, Collected, Fut, Hold, Lease, Letter, Mail, Opened, Owner, ReadLog, Refused, Scope, Store, StoreError, Sweep,
-    TailCutInfo, TraceEntry,
+    Appended, Collected, Fut, Hold, Lease, Letter, Mail, Opened, Owner, ReadLog, Refused, Scope, Store, StoreError,
+    Sweep, TailCutInfo, TraceEntry,
 };
 use crate::verify::{blobs_of, last_mail, report_of};
 use mainpath_types::{BlobHash, Event, EventId, MailId, Millis, TenantId, TraceId};

@@ -19,7 +19,7 @@ pub struct ConfigArgs {
 }
 
 /// Every key with what holds where nobody sets it. A test holds the list to what the file may have.
-const KEYS: [(&str, &str); 86] = [
+const KEYS: [(&str, &str); 96] = [
     ("model", "the first one found"),
     ("fallback", "none"),
     ("profile", "trace"),
@@ -100,6 +100,16 @@ const KEYS: [(&str, &str); 86] = [
     ("people.feishu", "off"),
     ("people.email", "off"),
     ("people.listen", "127.0.0.1:8010"),
+    ("server.address", "127.0.0.1:8000"),
+    ("server.hosts", "this machine's"),
+    ("server.origins", "its own pages"),
+    ("server.workspaces", "the folder that it is started in"),
+    ("server.max_body", "4194304"),
+    ("server.rate", "200"),
+    ("server.connections", "16384"),
+    ("server.resumed_at_once", "8"),
+    ("server.rest_s", "30"),
+    ("server.behind_tls", "false"),
     ("retention.older_than", "never"),
     ("retention.keep", "all"),
     ("sessions.window", "20"),

@@ -29,6 +29,7 @@ pub mod run;
 pub mod sandbox;
 pub mod send;
 pub mod serve;
+pub mod server;
 pub mod session;
 pub mod shells;
 pub mod show;
@@ -169,6 +170,11 @@ commands! {
     /// List, trust and test MCP servers, or serve Mainpath over MCP
     #[command(subcommand)]
     Mcp(mcp::McpCommand) |command| => mcp::mcp(command).await;
+    /// Serve traces, runs and approvals over HTTP to other programs and people
+    Serve(server::ServeArgs) |args| => server::serve(args).await;
+    /// Make, list and revoke keys for the server
+    #[command(subcommand)]
+    Keys(server::KeysCommand) |command| => server::keys(command);
     /// Print the JSON Schema of a public type, or of all
     Schema(show::SchemaArgs) |args| => show::schema(&args);
     /// List the rules, or check how they decide on a call

@@ -20,6 +20,7 @@ pub struct Agent {
     preset: Option<String>,
     trace: Option<TraceId>,
     once: Option<Once>,
+    has_memory: bool,
 }
 
 /// What starting an agent needs besides its spec.
@@ -28,6 +29,7 @@ pub(super) struct Parts<'a> {
     pub model: &'a str,
     pub trace: Option<&'a TraceId>,
     pub once: Option<&'a Once>,
+    pub has_memory: bool,
 }
 
 impl Host {
@@ -35,7 +37,17 @@ impl Host {
     pub fn agent(&self, model: impl Into<String>) -> Agent {
         let (options, rules) = (AgentOptions::default(), RunRules::default());
         let (host, model) = (self.clone(), model.into());
-        Agent { host, model, options, approvals: ApprovalMode::Ask, rules, preset: None, trace: None, once: None }
+        Agent {
+            host,
+            model,
+            options,
+            approvals: ApprovalMode::Ask,
+            rules,
+            preset: None,
+            trace: None,
+            once: None,
+            has_memory: true,
+        }
     }
 }
 
@@ -122,6 +134,12 @@ impl Agent {
         self
     }
 
+    /// What earlier work says about its task is not shown to it.
+    pub fn without_memory(mut self) -> Agent {
+        self.has_memory = false;
+        self
+    }
+
     /// A key of the caller's under which it is started: started again, be it by another process after a crash, it is the same trace, whose
     /// id follows from the key. Under the same key for something else it is refused
     /// ([`ErrorKind::Reused`](crate::ErrorKind::Reused)).
@@ -133,7 +151,8 @@ impl Agent {
 
     /// What starting needs of it.
     pub(super) fn parts(&self) -> Parts<'_> {
-        Parts { host: &self.host, model: &self.model, trace: self.trace.as_ref(), once: self.once.as_ref() }
+        let (trace, once) = (self.trace.as_ref(), self.once.as_ref());
+        Parts { host: &self.host, model: &self.model, trace, once, has_memory: self.has_memory }
     }
 
     /// The same with more in its instructions.

@@ -11,6 +11,8 @@ mod skills;
 mod spec;
 mod start;
 
+pub(crate) use start::id_of;
+
 pub use basis::Basis;
 pub use builder::Agent;
 pub use model::{Chosen, check_model, choose_model, env, find_model};

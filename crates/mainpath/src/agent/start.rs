@@ -5,7 +5,7 @@ use crate::skills::{preloads, select_named};
 use crate::{Error, ErrorKind, Host, Run, Status, Trace};
 use mainpath_providers::history::Loose;
 use mainpath_runtime::import::{Origin, import};
-use mainpath_runtime::{RuntimeError, new_trace_id};
+use mainpath_runtime::{Mail, RuntimeError, new_trace_id};
 use mainpath_store::{Once, StoreError};
 use mainpath_types::{EventKind, Part, Role, TraceId};
 use sha2::{Digest, Sha256};
@@ -15,7 +15,7 @@ impl Agent {
     /// Errors: what cannot be used, no key for the model, nothing can be written, or there is a trace of this id already
     /// ([`ErrorKind::Refused`]); of several that are started at once under one id, one is.
     pub async fn start(self, task: impl Into<String>) -> Result<Run, Error> {
-        let Parts { host, model, once, .. } = self.parts();
+        let Parts { host, model, once, has_memory, .. } = self.parts();
         if let Some(run) = started(host, once).await? {
             return Ok(run);
         }
@@ -29,7 +29,7 @@ impl Agent {
             None => (None, task),
         };
         said.extend(skill);
-        said.push(host.first_message(task).await);
+        said.push(if has_memory { host.first_message(task).await } else { Mail::message(task) });
         match host.runtime().start_with(host.scope(), &id, spec, said).await {
             Err(RuntimeError::Exists(_)) if once.is_some() => lost(host, once, &id).await,
             done => {
@@ -48,7 +48,10 @@ impl Agent {
         match messages.last() {
             None => return Err(Error::of_field("messages", " has no message to answer")),
             Some(last) if last.role != Role::User => {
-                return Err(Error::of_field("messages", ": the last message is not a user's: there is nothing to answer"));
+                return Err(Error::of_field(
+                    "messages",
+                    ": the last message is not a user's: there is nothing to answer",
+                ));
             }
             Some(_) => {}
         }
@@ -91,7 +94,7 @@ impl Agent {
 }
 
 /// The id of the trace that is made under a key.
-fn id_of(once: &Once) -> Result<TraceId, mainpath_types::BadName> {
+pub(crate) fn id_of(once: &Once) -> Result<TraceId, mainpath_types::BadName> {
     let hash = Sha256::digest(once.key.as_bytes());
     let letters: String = hash.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
     format!("key-{letters}").parse()

@@ -3,6 +3,7 @@
 #[cfg(feature = "home")]
 use super::hooks::{ContextHookEntry, HookEntry};
 use super::limits::LimitsConfig;
+use super::server::ServerConfig;
 use super::sessions::SessionsConfig;
 #[cfg(feature = "home")]
 use super::toolbox::ToolsConfig;
@@ -112,6 +113,8 @@ pub struct ConfigFile {
     /// Whom agents can ask and tell something, and by which channels.
     #[cfg(feature = "people")]
     pub people: PeopleConfig,
+    /// What `mainpath serve` is told.
+    pub server: ServerConfig,
     /// How long traces are kept.
     pub retention: Retention,
     /// What sessions are like where nothing else is said.

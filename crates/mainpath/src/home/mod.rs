@@ -14,6 +14,7 @@ pub(crate) mod limits;
 mod mistakes;
 mod place;
 mod secrets;
+mod server;
 mod sessions;
 #[cfg(feature = "home")]
 mod toolbox;
@@ -26,6 +27,7 @@ pub use hidden::hidden;
 pub use hooks::{ContextHookEntry, HookEntry};
 pub use limits::LimitsConfig;
 pub use place::Home;
+pub use server::ServerConfig;
 pub use sessions::SessionsConfig;
 #[cfg(feature = "home")]
 pub use toolbox::{OPTIONAL, Optional, ToolsConfig, Unready};

@@ -17,7 +17,7 @@ use bound::Bound;
 use family::Family;
 use following::Following;
 use futures_util::{Stream, StreamExt};
-use mainpath_runtime::Mail;
+use mainpath_runtime::{Mail, Phase};
 use mainpath_types::{CallId, EventId, Part, Seq};
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -118,6 +118,24 @@ impl Trace {
             true => self.go_on(Mail::Continue).await,
             false => self.driven_on(log.head + 1, Bound::Next).await,
         }
+    }
+
+    /// Drives it on in this host, if there is anything to do and nobody does it; whoever is waited for wakes it from then on. Whether it is
+    /// driven here now. Errors: the log cannot be read.
+    pub async fn drive(&self) -> Result<bool, Error> {
+        let Read { state, .. } = self.look().await?;
+        let has_mail =
+            || async { Ok::<bool, Error>(!self.host().at(self.id()).mail(state.log.mail.upto).await?.is_empty()) };
+        if state.run.is_none() && state.queues.is_empty() && !has_mail().await? {
+            return Ok(false);
+        }
+        if self.host().at(self.id()).driver().await?.is_some() {
+            let phase = self.host().runtime().phase(self.host().scope(), self.id());
+            let is_here = matches!(&*phase.borrow(), Phase::Running | Phase::Parked(_));
+            return Ok(is_here);
+        }
+        self.host().runtime().resume(self.host().scope(), self.id());
+        Ok(true)
     }
 
     /// Has a call that was denied made after all, as [`Trace::approve`] does, and follows the run that this begins. Errors: there is no

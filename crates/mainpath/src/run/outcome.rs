@@ -6,11 +6,12 @@ use mainpath_core::{Log, State, apply, pending};
 use mainpath_runtime::run_stats::runs;
 use mainpath_runtime::{Waiting, views};
 use mainpath_types::{Event, EventId, EventKind, FinishReason, Micros, ModelError, Usage};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// How a run ended.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Outcome {
     /// Its number in the trace, from 1.
     pub run: u32,

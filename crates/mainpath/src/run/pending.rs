@@ -2,7 +2,8 @@
 
 use crate::event::{ActionPlanned, PendingCall, PendingQuestion, RunEvent, Stamped};
 use crate::{Error, Trace};
-use mainpath_core::State;
+use mainpath_core::{State, pending};
+use mainpath_runtime::Waiting;
 use mainpath_runtime::wire::Projector;
 use mainpath_types::{CallId, LOG_VERSION, Millis, Verdict, format_time};
 use std::collections::BTreeMap;
@@ -13,6 +14,32 @@ impl Trace {
     pub async fn approvals(&self) -> Result<Vec<Stamped<PendingCall>>, Error> {
         // Generations are few: an agent of the last starts none.
         Box::pin(self.approvals_below()).await
+    }
+
+    /// The calls that wait for a person's answer, in their order; those of agents that it has started come last, each under the id of its own
+    /// trace.
+    pub async fn questions(&self) -> Result<Vec<Stamped<PendingQuestion>>, Error> {
+        Box::pin(self.questions_below()).await
+    }
+
+    async fn questions_below(&self) -> Result<Vec<Stamped<PendingQuestion>>, Error> {
+        let (mut projector, mut calls) = (Projector::new(self.id().clone()), Known::default());
+        for event in self.events(1).await? {
+            for line in projector.project(&event) {
+                let _ = calls.note(&RunEvent::read(line)?, self);
+            }
+        }
+        let state = projector.state();
+        let waiting = Waiting::among(&pending(state)).into_iter();
+        let asked = waiting.filter_map(|one| match one {
+            Waiting::Answer(call) => calls.question(call, state, self),
+            _ => None,
+        });
+        let mut asked: Vec<_> = asked.collect();
+        for child in state.children.open().filter_map(|child| child.trace.clone()) {
+            asked.extend(Box::pin(Trace::new(self.host().clone(), child).questions_below()).await?);
+        }
+        Ok(asked)
     }
 
     async fn approvals_below(&self) -> Result<Vec<Stamped<PendingCall>>, Error> {

@@ -2,6 +2,7 @@
 
 use super::export::{Export, ExportFormat, ExportLayout};
 use super::read::{Read, ReadTrace};
+use crate::agent::id_of;
 use crate::sessions::Held;
 use crate::{Error, ErrorKind, Host};
 use mainpath_core::{Bodies, Call, CallState, State, arguments_in, is_denied};
@@ -9,10 +10,12 @@ use mainpath_providers::history::HistoryFormat;
 use mainpath_runtime::import::{Extent, conversation};
 use mainpath_runtime::replay::{Replayed, replay};
 use mainpath_runtime::run_stats::{RunStats, runs};
+use mainpath_runtime::wire::Projector;
 use mainpath_runtime::{Mail, Phase, RuntimeError, new_trace_id, verify, views};
 use mainpath_store::{Once, Report, StoreError};
 use mainpath_tools::AskHumanArgs;
 use mainpath_types::{CallId, Event, EventId, EventKind, MailId, Message, MessageMode, Seq, TraceId};
+use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -29,6 +32,15 @@ pub struct Trace {
     id: TraceId,
     /// The key of what is sent by this handle.
     once: Option<Once>,
+}
+
+/// Facts of a log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facts {
+    /// They, each an object of JSON with its `type`. Several may share a number.
+    pub facts: Vec<Value>,
+    /// The number of the last event of the log.
+    pub head: EventId,
 }
 
 impl Host {
@@ -109,12 +121,31 @@ impl Trace {
         self.decide(call, "does not run", runs, Mail::Interrupt { call }).await
     }
 
-    /// Copies the trace up to a message. The copy goes its own way.
+    /// Copies the trace up to a message. The copy goes its own way. Made again under the same key ([`Trace::once`]) it is the same copy.
     pub async fn fork(&self, at: Seq) -> Result<Trace, Error> {
         let (runtime, scope) = (self.host.runtime(), self.host.scope());
-        let id = new_trace_id((runtime.config().clock)()).map_err(|error| Error::failed(error.to_string()))?;
-        runtime.fork(scope, &self.id, at, &id).await?;
-        Ok(Trace::new(self.host.clone(), id))
+        let id = match &self.once {
+            Some(once) => id_of(once),
+            None => new_trace_id((runtime.config().clock)()),
+        };
+        let id = id.map_err(|error| Error::failed(error.to_string()))?;
+        let copy = Trace::new(self.host.clone(), id);
+        match (runtime.fork(scope, &self.id, at, copy.id()).await, &self.once) {
+            (Err(RuntimeError::Store(StoreError::Exists { .. })), Some(once)) => {
+                let is_same = |event: &Event| match &event.kind {
+                    EventKind::Forked(data) => data.from == self.id && data.at == at,
+                    _ => false,
+                };
+                match copy.events(1).await?.iter().any(is_same) {
+                    true => Ok(copy),
+                    false => Err(StoreError::Reused { trace: self.id.clone(), key: once.key.clone() }.into()),
+                }
+            }
+            (done, _) => {
+                done?;
+                Ok(copy)
+            }
+        }
     }
 
     /// Approves a call as it stands. One that was denied is made after all. Returns when whoever drives the trace has read it. Errors:
@@ -265,10 +296,43 @@ impl Trace {
         Ok(self.host.store().read(self.host.scope(), &self.id, from).await?.events)
     }
 
+    /// The facts after an event, under their published names, of at most so many events; and the number of the last event. Errors: the log
+    /// cannot be read.
+    pub async fn facts(&self, after: EventId, most: usize) -> Result<Facts, Error> {
+        let log = self.host.store().read(self.host.scope(), &self.id, 1).await?;
+        let mut projector = Projector::new(self.id.clone());
+        let (mut facts, mut events) = (Vec::new(), 0);
+        for event in &log.events {
+            let lines = projector.project(event);
+            if event.id > after && events < most {
+                events += 1;
+                facts.extend(lines);
+            }
+            if events == most {
+                break;
+            }
+        }
+        Ok(Facts { facts, head: log.head })
+    }
+
+    /// Waits until the log has grown beyond an event, whoever appends. Errors: it is gone.
+    pub async fn grown(&self, beyond: EventId) -> Result<(), Error> {
+        let mut heads = self.host.store().subscribe(self.host.scope(), &self.id)?;
+        let gone = |_| Error::failed("the store has ended");
+        heads.wait_for(|head| *head > beyond).await.map(drop).map_err(gone)
+    }
+
     /// What was said on the main path, whole.
     pub async fn messages(&self) -> Result<Vec<Message>, Error> {
         let (messages, _) = conversation(self.host.at(&self.id), Extent::Said, false).await?;
         Ok(messages)
+    }
+
+    /// The messages as other programs know them: an object each with `message_id`, `sequence`, `parent_sequence`, `role`,
+    /// `content`, `goal_id`, …; `with_all`: also those on side branches, and those that were gone back from.
+    pub async fn said(&self, with_all: bool) -> Result<Vec<Map<String, Value>>, Error> {
+        let read = self.look().await?;
+        Export::new(self.of(&read), Extent::Said).rows(with_all).await
     }
 
     /// The state that the log makes.

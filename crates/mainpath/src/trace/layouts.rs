@@ -11,7 +11,7 @@ use mainpath_types::{
     BlobHash, CallId, CallResolved, EventKind, Micros, Part, Seq, Usage, WrittenCall, format_time, text_of,
     written_calls,
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
 impl Export<'_> {
@@ -72,8 +72,23 @@ impl Export<'_> {
             }
         }
         std::fs::create_dir_all(folder.join("messages"))?;
+        for message in self.rows(true).await? {
+            let name = message.get("message_id").and_then(Value::as_str).unwrap_or_default();
+            put(
+                &folder.join("messages").join(format!("{name}.json")),
+                format!("{:#}\n", Value::Object(message)).as_bytes(),
+            )?;
+        }
+        Ok(folder)
+    }
+
+    /// All messages in the order of their numbers, as the trace platform has them; `with_all`: also those that are not on the main path.
+    /// Errors: a text cannot be read.
+    pub async fn rows(&self, with_all: bool) -> Result<Vec<Map<String, Value>>, Error> {
+        let tree = &self.of.state.tree;
+        let mut messages = Vec::new();
         let branches = branches(self.of.trace, &self.of.log.events);
-        for (seq, node) in self.of.state.tree.iter() {
+        for (seq, node) in tree.iter().filter(|(seq, _)| with_all || tree.is_on_path(tree.head, *seq)) {
             let mut whole = Hydrated::with_lines(self.of.bodies);
             whole.load(self.of.at().scoped(), node.event).await?;
             let Some(message) = whole.get(node.event).and_then(|kind| self.message(seq, node.kind, kind)) else {
@@ -92,14 +107,14 @@ impl Export<'_> {
             if let Some(elapsed) = self.elapsed(seq) {
                 fields["duration_ms"] = elapsed.into();
             }
-            if let (Some(fields), Value::Object(message)) = (fields.as_object_mut(), message) {
+            if let (Value::Object(mut fields), Value::Object(message)) = (fields, message) {
                 let described = described(&message);
                 fields.extend(message);
                 fields.insert("description".into(), described.into());
+                messages.push(fields);
             }
-            put(&folder.join("messages").join(format!("{id}.json")), format!("{fields:#}\n").as_bytes())?;
         }
-        Ok(folder)
+        Ok(messages)
     }
 
     /// A message as the trace platform keeps it.

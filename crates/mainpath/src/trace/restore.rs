@@ -39,6 +39,22 @@ impl Restored {
     pub fn is_partial(&self) -> bool {
         self.files.iter().any(|plan| !matches!(plan.fate, Fate::Restore | Fate::Same))
     }
+
+    /// The files that are put back, or would be.
+    pub fn restored_files(&self) -> Vec<String> {
+        let restored = self.files.iter().filter(|plan| plan.fate == Fate::Restore);
+        restored.map(|plan| plan.path.clone()).collect()
+    }
+
+    /// The files that are left as they are, each with why.
+    pub fn left_files(&self) -> Vec<String> {
+        let left = self.files.iter().filter_map(|plan| match &plan.fate {
+            Fate::Foreign => Some(format!("{}: somebody else has changed it since", plan.path)),
+            Fate::Lost(why) => Some(format!("{}: {why}", plan.path)),
+            Fate::Restore | Fate::Same => None,
+        });
+        left.collect()
+    }
 }
 
 /// Files of a trace that can be put back.

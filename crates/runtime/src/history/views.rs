@@ -69,6 +69,25 @@ async fn make(
     Ok((views, gaps))
 }
 
+/// What a trace is about and its plan, as `meta.json` and `goal.json` have them.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// What it is about.
+    pub meta: Value,
+    /// Its plan.
+    pub plan: Value,
+}
+
+/// What a trace with this log is about; a line is in the place of each text that is gone. Errors: the store cannot be read.
+pub async fn about(trace: TraceStore<'_>, events: &[Event]) -> Result<About, StoreError> {
+    let (state, made) = fold(trace.trace, events);
+    let (log, store, mut gone) = (Events(events), trace.scoped(), Gone::noted());
+    let task = task_with(store, &state, events, &mut gone).await?;
+    let end = ending_with(store, &state, &log, &mut gone).await?;
+    let meta = meta(&state, events, spec(events), &task, end.as_ref().map(|end| end.answer.as_str()));
+    Ok(About { meta, plan: plan(&state, events, &made, &task) })
+}
+
 /// The events under their published names, a line each: what `--json` prints, but for what was in no log.
 fn wire(trace: &TraceId, events: &[Event]) -> Vec<u8> {
     let mut projector = Projector::new(trace.clone());

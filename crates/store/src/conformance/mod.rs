@@ -226,7 +226,10 @@ pub async fn mail_under_a_key_is_there_once<S: Store>(store: &S) {
     let refused = store.send(&scope, &trace(), letter("k1", "b", "4")).await;
     assert!(matches!(&refused, Err(StoreError::Reused { key, .. }) if key == "k1"), "{refused:?}");
     let mail = store.mail(&scope, &trace(), 0).await.unwrap();
-    assert_eq!(mail.iter().map(|mail| (mail.id, mail.body.as_str())).collect::<Vec<_>>(), [(1, "1"), (2, "2"), (3, "3")]);
+    assert_eq!(
+        mail.iter().map(|mail| (mail.id, mail.body.as_str())).collect::<Vec<_>>(),
+        [(1, "1"), (2, "2"), (3, "3")]
+    );
     let keys: Vec<Option<&str>> = mail.iter().map(|mail| mail.once.as_ref().map(|once| once.key.as_str())).collect();
     assert_eq!(keys, [Some("k1"), None, Some("k2")]);
     assert_eq!(store.post(&scope, &trace(), false, "5".into()).await.unwrap(), 4);

@@ -87,7 +87,15 @@ pub(crate) fn post(
     let log = File::open(layout.log(&scope.tenant, trace)).map_err(posting)?;
     let id = 1 + last.max(last_read(BufReader::with_capacity(256 << 10, log)).map_err(posting)?);
     let body: &RawValue = serde_json::from_str(&body).map_err(|e| StoreError::BadMail { problem: e.to_string() })?;
-    let mut line = Line { id, at, from: Cow::Borrowed(&scope.principal), urgent, once: once.as_ref().map(Cow::Borrowed), sum: None, body };
+    let mut line = Line {
+        id,
+        at,
+        from: Cow::Borrowed(&scope.principal),
+        urgent,
+        once: once.as_ref().map(Cow::Borrowed),
+        sum: None,
+        body,
+    };
     line.sum = Some(line.own_sum().map_err(|e| posting(e.into()))?.into());
     let mut bytes = serde_json::to_vec(&line).map_err(|e| posting(e.into()))?;
     bytes.push(b'\n');
@@ -103,15 +111,9 @@ pub(crate) fn post(
 }
 
 /// The number under which the same was sent before. Errors: something else was sent under the key.
-fn sent_before(
-    file: &File,
-    path: &Path,
-    end: u64,
-    once: &Once,
-    trace: &TraceId,
-) -> Result<Option<MailId>, StoreError> {
-    let (mut at, bytes) = tail(file, end, |_| false)
-        .map_err(|e| StoreError::io(format!("read {}", path.display()), e))?;
+fn sent_before(file: &File, path: &Path, end: u64, once: &Once, trace: &TraceId) -> Result<Option<MailId>, StoreError> {
+    let (mut at, bytes) =
+        tail(file, end, |_| false).map_err(|e| StoreError::io(format!("read {}", path.display()), e))?;
     for line in bytes.split_inclusive(|b| *b == b'\n') {
         at += line.len() as u64;
         let read = parse(line).map_err(|problem| damaged(file, path, at, problem))?;

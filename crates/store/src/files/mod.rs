@@ -51,7 +51,8 @@ pub use inner::Options;
 use crate::report::Report;
 use crate::scheduler::{LocalScheduler, Scheduler};
 use crate::store::{
-    Appended, Collected, Fut, Lease, Letter, Mail, Opened, Owner, ReadLog, Refused, Scope, Store, StoreError, Sweep, TraceEntry,
+    Appended, Collected, Fut, Lease, Letter, Mail, Opened, Owner, ReadLog, Refused, Scope, Store, StoreError, Sweep,
+    TraceEntry,
 };
 use commit::Committer;
 use inner::Inner;

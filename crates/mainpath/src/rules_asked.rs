@@ -1,0 +1,37 @@
+//! What rules say of a call that nobody has made.
+
+use crate::{Error, Host};
+use mainpath_policy::{Explanation, Rule, Rules, explain, sample};
+use mainpath_tools::Workspace;
+use mainpath_types::{Access, ApprovalMode, RunRules};
+use std::path::Path;
+use std::sync::Arc;
+
+impl Host {
+    /// The rules that hold for agents in a folder. Errors: a file of rules cannot be used.
+    pub fn rules(&self, folder: &Path) -> Result<Vec<Rule>, Error> {
+        Ok(self.policy(&folder.display().to_string(), &RunRules::default())?.rules().to_vec())
+    }
+
+    /// What rules would say of a call in a folder, such as `bash(rm -rf build)`, and which of them fit. Errors: it is no call, or a file of
+    /// rules cannot be used.
+    pub fn explain(&self, folder: &Path, call: &str, access: Access) -> Result<Explanation, Error> {
+        let policy = self.policy(&folder.display().to_string(), &RunRules::default())?;
+        let workspace = Workspace::new(folder, self.runtime().config().protected.clone())?;
+        let wrong = |why: String| Error::of_field("call", format_args!(": {why}"));
+        let mut facts = sample(call, policy.folders()).map_err(wrong)?;
+        for path in &mut facts.paths {
+            let arguments = serde_json::json!({ "path": path.path }).to_string();
+            let planned = self.tools().plan("read_text_file", &arguments, &workspace);
+            if let Some(found) = planned.ok().and_then(|planned| planned.facts.paths.into_iter().next()) {
+                let write = path.write;
+                *path = found;
+                path.write = write;
+            }
+        }
+        facts.confined = self.runtime().config().launcher.support().can_confine();
+        let (tool, policy) = (facts.tool.clone(), Arc::new(policy));
+        let rules = Rules { mode: ApprovalMode::Ask, access, allowed_tools: vec![tool], policy };
+        Ok(explain(&rules, &facts))
+    }
+}

@@ -1,0 +1,250 @@
+//! The keys by which programs and people are known: a file that holds their digests, never the keys themselves.
+
+use super::scope::Scope;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use mainpath::Error;
+use mainpath::types::{Millis, Principal, TenantId};
+use rustix::fs::{FlockOperation, flock};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+/// How a key begins, so that people and scanners know it for one.
+const BEGIN: &str = "mp_";
+/// The random bytes of a key.
+const BYTES: usize = 32;
+/// The name of the owner's own key.
+const OWNER: &str = "owner";
+
+/// What is kept of a key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Key {
+    /// What it is called: an approval that it gives bears the name.
+    pub name: String,
+    /// SHA-256 of the key, in base64url. It is drawn from 256 bits, so nobody finds it from that.
+    pub digest: String,
+    /// What it may do.
+    pub scopes: Vec<Scope>,
+    /// Whose traces it reaches.
+    pub tenant: TenantId,
+    /// When it was made.
+    pub created: Millis,
+    /// From when on it is good for nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<Millis>,
+}
+
+/// A key as a list shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ListedKey {
+    /// What it is called.
+    pub name: String,
+    /// What it may do.
+    pub scopes: Vec<Scope>,
+    /// Whose traces it reaches.
+    pub tenant: TenantId,
+    /// When it was made, as RFC 3339 in UTC.
+    pub created: String,
+    /// From when on it is good for nothing.
+    pub expires: Option<String>,
+}
+
+impl From<&Key> for ListedKey {
+    fn from(key: &Key) -> ListedKey {
+        ListedKey {
+            name: key.name.clone(),
+            scopes: key.scopes.clone(),
+            tenant: key.tenant.clone(),
+            created: mainpath::types::format_time(key.created),
+            expires: key.expires.map(mainpath::types::format_time),
+        }
+    }
+}
+
+/// Who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Who {
+    /// The name of the key.
+    pub name: String,
+    /// As whom it acts: what it sends and approves bears this name.
+    pub principal: Principal,
+    /// What it may do.
+    pub scopes: Vec<Scope>,
+    /// Whose traces it reaches.
+    pub tenant: TenantId,
+}
+
+impl Who {
+    /// Whether it may do this.
+    pub fn may(&self, scope: Scope) -> bool {
+        self.scopes.contains(&scope)
+    }
+}
+
+/// What is asked for of a new key.
+#[derive(Clone, Debug)]
+pub struct NewKey {
+    /// What it is called.
+    pub name: String,
+    /// What it may do.
+    pub scopes: Vec<Scope>,
+    /// Whose traces it reaches.
+    pub tenant: TenantId,
+    /// From when on it is good for nothing.
+    pub expires: Option<Millis>,
+}
+
+/// The file of keys, and the owner's own key beside it.
+pub struct Keys {
+    folder: PathBuf,
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    at: Option<SystemTime>,
+    keys: Vec<Key>,
+}
+
+fn digest(key: &str) -> String {
+    URL_SAFE_NO_PAD.encode(Sha256::digest(key.as_bytes()))
+}
+
+impl Keys {
+    /// The keys in a folder that only its owner can read; it is made if it is not there. Errors: it cannot be made.
+    pub fn open(folder: &Path) -> Result<Keys, Error> {
+        std::fs::DirBuilder::new().mode(0o700).recursive(true).create(folder)?;
+        Ok(Keys { folder: folder.into(), known: Mutex::default() })
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.join("keys.json")
+    }
+
+    /// Where the owner's own key lies.
+    pub fn token_file(&self) -> PathBuf {
+        self.folder.join("token")
+    }
+
+    /// The owner's own key, which may do everything: this machine's command and pages find it in its file. Made at the first call.
+    /// Errors: the files cannot be read or written.
+    pub fn token(&self) -> Result<String, Error> {
+        match std::fs::read_to_string(self.token_file()) {
+            Ok(text) if self.who(text.trim(), 0).is_some() => return Ok(text.trim().into()),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::failed(format!("{} cannot be read: {error}", self.token_file().display())));
+            }
+            _ => {}
+        }
+        self.revoke(OWNER)?;
+        let scopes = Scope::ALL.to_vec();
+        let wanted = NewKey { name: OWNER.into(), scopes, tenant: TenantId::local(), expires: None };
+        let text = self.make(wanted, mainpath::store::scheduler::system_clock())?;
+        let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
+        writeln!(file, "{text}")?;
+        file.as_file().sync_all()?;
+        file.persist(self.token_file()).map_err(|error| Error::failed(error.to_string()))?;
+        Ok(text)
+    }
+
+    /// Whose key this is; `None` of none, and of one that has expired by then.
+    pub fn who(&self, key: &str, now: Millis) -> Option<Who> {
+        let digest = digest(key);
+        let keys = self.all().ok()?;
+        // Digests are compared, of what nobody can choose: how long it takes tells nothing of a key.
+        let key = keys.into_iter().find(|known| known.digest == digest)?;
+        if key.expires.is_some_and(|expires| expires <= now) {
+            return None;
+        }
+        let principal = match key.name.as_str() {
+            OWNER => Principal::local_user(),
+            name => format!("key.{name}").parse().ok()?,
+        };
+        Some(Who { name: key.name, principal, scopes: key.scopes, tenant: key.tenant })
+    }
+
+    /// All keys. Errors: the file cannot be read.
+    pub fn all(&self) -> Result<Vec<Key>, Error> {
+        let at = std::fs::metadata(self.file()).and_then(|meta| meta.modified()).ok();
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.at != at || at.is_none() {
+            *known = Known { at, keys: self.read()? };
+        }
+        Ok(known.keys.clone())
+    }
+
+    fn read(&self) -> Result<Vec<Key>, Error> {
+        match std::fs::read_to_string(self.file()) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(Error::failed(format!("{} cannot be read: {error}", self.file().display()))),
+            Ok(text) => serde_json::from_str(&text)
+                .map_err(|error| Error::failed(format!("{}: {error}", self.file().display()))),
+        }
+    }
+
+    /// Makes a key, and gives it: it is shown this once. Errors: there is one of this name, or nothing can be written.
+    pub fn make(&self, wanted: NewKey, now: Millis) -> Result<String, Error> {
+        let NewKey { name, scopes, tenant, expires } = wanted;
+        if format!("key.{name}").parse::<Principal>().is_err() || name.contains('@') || name.len() > 64 {
+            return Err(Error::of_field("name", format!(": {name:?} is no name: up to 64 letters, digits, - _ .")));
+        }
+        if scopes.is_empty() {
+            return Err(Error::of_field("scopes", ": a key that may do nothing is good for nothing"));
+        }
+        let mut bytes = [0; BYTES];
+        getrandom::fill(&mut bytes).map_err(|error| Error::failed(error.to_string()))?;
+        let text = format!("{BEGIN}{}", URL_SAFE_NO_PAD.encode(bytes));
+        self.change(|keys| {
+            if keys.iter().any(|key| key.name == name) {
+                return Err(Error::of_field("name", format!(": there is a key {name:?} already")));
+            }
+            keys.push(Key { name, digest: digest(&text), scopes, tenant, created: now, expires });
+            Ok(())
+        })?;
+        Ok(text)
+    }
+
+    /// Revokes a key at once. Whether there was one.
+    pub fn revoke(&self, name: &str) -> Result<bool, Error> {
+        let mut was = false;
+        self.change(|keys| {
+            let before = keys.len();
+            keys.retain(|key| key.name != name);
+            was = keys.len() < before;
+            Ok(())
+        })?;
+        Ok(was)
+    }
+
+    /// Changes the file under a lock, whole or not at all.
+    fn change(&self, change: impl FnOnce(&mut Vec<Key>) -> Result<(), Error>) -> Result<(), Error> {
+        let lock = OpenOptions::new().create(true).append(true).mode(0o600).open(self.folder.join("keys.lock"))?;
+        flock(&lock, FlockOperation::LockExclusive).map_err(std::io::Error::from)?;
+        let mut keys = self.read()?;
+        change(&mut keys)?;
+        let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
+        serde_json::to_writer_pretty(&mut file, &keys).map_err(|error| Error::failed(error.to_string()))?;
+        file.as_file().sync_all()?;
+        file.persist(self.file()).map_err(|error| Error::failed(error.to_string()))?;
+        File::open(&self.folder)?.sync_all()?;
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Known::default();
+        Ok(())
+    }
+}
+
+/// The owner's own key on this machine, for its command. Errors: the server was never started here.
+pub fn own_token(folder: &Path) -> Result<String, Error> {
+    let mut text = String::new();
+    let file = folder.join("token");
+    let opened = File::open(&file).and_then(|mut opened| opened.read_to_string(&mut text));
+    opened
+        .map_err(|error| Error::failed(format!("{} cannot be read: {error}; start mainpath serve", file.display())))?;
+    Ok(text.trim().into())
+}

@@ -1,0 +1,162 @@
+//! From a request to its answer: whence it comes, who asks, what it takes, and the code of its route.
+
+use crate::app::{App, Shared};
+use crate::call::Call;
+use crate::problem::{FieldProblem, Kind, Problem};
+use crate::route::{Route, Takes};
+use axum::body::Body;
+use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::{FromRequestParts, RawPathParams, Request};
+use axum::http::{HeaderMap, HeaderValue, Response, header, request};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Limited};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a body may take to arrive.
+const ARRIVAL: Duration = Duration::from_secs(30);
+/// How long an answer may take that waits for nobody.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Answers a request to a route.
+pub async fn answer(app: Shared, route: Arc<Route>, path: RawPathParams, request: Request) -> Response<Body> {
+    let (mut parts, body) = request.into_parts();
+    let mut response = match app.guard.check(&parts.headers) {
+        Err(problem) => problem.response(),
+        Ok(origin) => {
+            let done = answered(&app, &route, path, &mut parts, body).await;
+            let mut response = done.unwrap_or_else(|problem| problem.response());
+            if let Some(origin) = origin.and_then(|origin| HeaderValue::try_from(origin).ok()) {
+                response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+                response.headers_mut().insert(header::VARY, HeaderValue::from_static("Origin"));
+            }
+            response
+        }
+    };
+    seal(response.headers_mut());
+    response
+}
+
+/// What every answer says: no other page shows it, and nobody keeps it.
+pub fn seal(headers: &mut HeaderMap) {
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+}
+
+/// The key that a request bears. A page that opens a WebSocket can send no header: it names it as a protocol, `bearer.KEY`.
+pub fn key_of(headers: &HeaderMap) -> Option<&str> {
+    let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let bearer =
+        bearer.and_then(|text| text.split_once(' ')).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    bearer.map(|(_, key)| key.trim()).or_else(|| {
+        let protocols = headers.get(header::SEC_WEBSOCKET_PROTOCOL)?.to_str().ok()?;
+        protocols.split(',').find_map(|protocol| protocol.trim().strip_prefix("bearer."))
+    })
+}
+
+async fn answered(
+    app: &Arc<App>,
+    route: &Route,
+    path: RawPathParams,
+    parts: &mut request::Parts,
+    body: Body,
+) -> Result<Response<Body>, Problem> {
+    let who = app.who(key_of(&parts.headers))?;
+    if let Some(rate) = &app.rate {
+        rate.count(&who.name)?;
+    }
+    if let Some(scope) = route.needs.filter(|scope| !who.may(*scope)) {
+        return Err(Problem::new(Kind::FORBIDDEN, format!("this needs a key with the scope {scope}")));
+    }
+    let query = match &route.query {
+        Some(takes) => held(takes, query_of(takes, parts.uri.query().unwrap_or_default()), "query")?,
+        None => Value::Object(Map::new()),
+    };
+    let socket = WebSocketUpgrade::from_request_parts(parts, &()).await.ok();
+    let bytes = read(app, parts, body).await?;
+    let digest = Sha256::new()
+        .chain_update(route.name)
+        .chain_update(parts.uri.path())
+        .chain_update(b"\n")
+        .chain_update(&bytes)
+        .finalize();
+    let digest = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let body = match &route.body {
+        Some(takes) => held(takes, json(takes, &bytes)?, "body")?,
+        None => Value::Object(Map::new()),
+    };
+    let path = path.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+    let host = app.host_of(&who)?;
+    let headers = parts.headers.clone();
+    let call = Call { app: Arc::clone(app), who, host, path, query, body, headers, digest, socket };
+    let code = (route.code)(call);
+    if route.is_long {
+        return code.await;
+    }
+    let late = |_| Problem::new(Kind::UNAVAILABLE, "that took too long");
+    tokio::time::timeout(LIMIT, code).await.map_err(late)?
+}
+
+/// The body of a request. Errors: it is too large, broke off, or takes too long.
+async fn read(app: &App, parts: &request::Parts, body: Body) -> Result<Bytes, Problem> {
+    let too_large = || Problem::new(Kind::TOO_LARGE, format!("the body has more than {} bytes", app.largest));
+    let length =
+        parts.headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    if length.is_some_and(|length| length > app.largest) {
+        return Err(too_large());
+    }
+    let collected = tokio::time::timeout(ARRIVAL, Limited::new(body, app.largest).collect()).await;
+    match collected {
+        Err(_) => Err(Problem::new(Kind::TIMEOUT, "the body did not arrive in time")),
+        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(too_large()),
+        Ok(Err(error)) => Err(Problem::new(Kind::NOT_JSON, format!("the body broke off: {error}"))),
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+    }
+}
+
+/// A body as JSON, whatever type it says it has: many clients say none.
+fn json(takes: &Takes, bytes: &[u8]) -> Result<Value, Problem> {
+    if bytes.iter().all(u8::is_ascii_whitespace) && takes.is_optional {
+        return Ok(Value::Object(Map::new()));
+    }
+    serde_json::from_slice(bytes)
+        .map_err(|error| Problem::new(Kind::NOT_JSON, format!("the body is not JSON: {error}")))
+}
+
+/// A query as JSON: numbers and truths where the schema wants them.
+fn query_of(takes: &Takes, query: &str) -> Value {
+    let mut all = Map::new();
+    for (name, text) in form_urlencoded::parse(query.as_bytes()) {
+        let kind = &takes.root["properties"][&*name]["type"];
+        let is =
+            |wanted: &str| kind == wanted || kind.as_array().is_some_and(|kinds| kinds.iter().any(|one| one == wanted));
+        let value = match &*text {
+            "true" if is("boolean") => Value::Bool(true),
+            "false" if is("boolean") => Value::Bool(false),
+            number if is("integer") => number.parse::<u64>().map_or_else(|_| number.into(), Value::from),
+            text => text.into(),
+        };
+        all.insert(name.into_owned(), value);
+    }
+    Value::Object(all)
+}
+
+/// A value that its schema allows. Errors: every field that it does not.
+fn held(takes: &Takes, value: Value, place: &str) -> Result<Value, Problem> {
+    let wrong: Vec<FieldProblem> = takes
+        .rules
+        .violations(&value)
+        .into_iter()
+        .map(|line| {
+            let (pointer, detail) = match line.strip_prefix("at ").and_then(|rest| rest.split_once(": ")) {
+                Some((pointer, detail)) => (pointer.trim_end_matches('/').to_string(), detail.to_string()),
+                None => (String::new(), line),
+            };
+            FieldProblem { place: place.into(), pointer, detail }
+        })
+        .collect();
+    if wrong.is_empty() { Ok(value) } else { Err(Problem::fields(wrong)) }
+}

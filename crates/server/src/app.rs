@@ -1,0 +1,139 @@
+//! What all requests share: the hosts, the keys, the limits and the clock.
+
+use crate::access::audit::Audit;
+use crate::access::guard::Guard;
+use crate::access::keys::{Keys, Who};
+use crate::access::rate::Rate;
+use crate::life::Runs;
+use crate::problem::{Kind, Problem};
+use crate::route::Route;
+use mainpath::types::{Millis, TenantId};
+use mainpath::{Error, Host};
+use std::collections::BTreeMap;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What all requests share.
+pub struct App {
+    /// The traces of this installation.
+    pub host: Host,
+    /// The folders that agents may work in, without links.
+    pub workspaces: Vec<PathBuf>,
+    /// The keys.
+    pub keys: Keys,
+    /// What was done with them.
+    pub audit: Audit,
+    /// Whence requests may come.
+    pub guard: Guard,
+    /// How often they may come.
+    pub rate: Option<Rate>,
+    /// The largest body, in bytes.
+    pub largest: usize,
+    /// The runs that go on here.
+    pub runs: Runs,
+    /// Whether the server takes requests for work.
+    pub is_ready: AtomicBool,
+    /// All routes.
+    pub routes: Vec<Route>,
+    /// The document of the routes.
+    pub document: String,
+    /// The homes of other tenants, once they were asked for.
+    pub tenants: Tenants,
+}
+
+/// The homes of other tenants than the owner: a folder each, with data, configuration, rules and skills of its own.
+pub struct Tenants {
+    folder: PathBuf,
+    known: Mutex<BTreeMap<TenantId, Host>>,
+}
+
+impl Tenants {
+    /// In the folders below this one.
+    pub fn new(folder: PathBuf) -> Tenants {
+        Tenants { folder, known: Mutex::default() }
+    }
+
+    /// The folder of a tenant.
+    pub fn folder(&self, tenant: &TenantId) -> PathBuf {
+        self.folder.join(tenant.as_str())
+    }
+
+    /// The host of a tenant. Errors: there is no such tenant, or its configuration is wrong.
+    fn host(&self, tenant: &TenantId) -> Result<Host, Error> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(host) = known.get(tenant) {
+            return Ok(host.clone());
+        }
+        let folder = self.folder(tenant);
+        std::fs::DirBuilder::new().mode(0o700).recursive(true).create(&folder)?;
+        let host = Host::from_folder(&folder)?;
+        known.insert(tenant.clone(), host.clone());
+        Ok(host)
+    }
+
+    /// All that there are. Errors: one cannot be used.
+    pub fn all(&self) -> Result<Vec<Host>, Error> {
+        let entries = match std::fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries?,
+        };
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<TenantId>().ok());
+        names.map(|tenant| self.host(&tenant)).collect()
+    }
+
+    /// Those that were asked for.
+    pub fn known(&self) -> Vec<Host> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+}
+
+impl App {
+    /// The time.
+    pub fn now(&self) -> Millis {
+        (self.host.runtime().config().clock)()
+    }
+
+    /// The traces that a key reaches, in its name.
+    pub fn host_of(&self, who: &Who) -> Result<Host, Problem> {
+        let host = match who.tenant == TenantId::local() {
+            true => self.host.clone(),
+            false => self.tenants.host(&who.tenant)?,
+        };
+        Ok(host.acting_as(who.principal.clone()))
+    }
+
+    /// The folder for an agent of a tenant: the one that is asked for, if agents may work there. Errors: they may not.
+    pub fn workspace(&self, who: &Who, wanted: Option<&str>) -> Result<PathBuf, Problem> {
+        let own = self.tenants.folder(&who.tenant).join("work");
+        let allowed = match who.tenant == TenantId::local() {
+            true => self.workspaces.clone(),
+            false => {
+                std::fs::create_dir_all(&own).map_err(|error| Problem::from(Error::from(error)))?;
+                vec![own.canonicalize().unwrap_or(own)]
+            }
+        };
+        let first = allowed.first().cloned().unwrap_or_default();
+        let Some(wanted) = wanted else { return Ok(first) };
+        let none = |why: String| Problem::field("/workspace", why);
+        let folder = first.join(Path::new(wanted));
+        let found = folder.canonicalize().map_err(|error| none(format!("{wanted:?} cannot be used: {error}")))?;
+        match allowed.iter().any(|root| found.starts_with(root)) && found.is_dir() {
+            true => Ok(found),
+            false => Err(none(format!("{wanted:?} is in no folder that agents may work in (server.workspaces)"))),
+        }
+    }
+
+    /// Whose key a request bears. Errors: it bears none that is good.
+    pub fn who(&self, key: Option<&str>) -> Result<Who, Problem> {
+        let Some(key) = key else {
+            return Err(Problem::new(Kind::UNAUTHENTICATED, "the request has no key: Authorization: Bearer KEY"));
+        };
+        let none = || Problem::new(Kind::UNAUTHENTICATED, "the key is unknown, revoked or expired");
+        self.keys.who(key, self.now()).ok_or_else(none)
+    }
+}
+
+/// The server, as its parts hold it.
+pub type Shared = Arc<App>;

@@ -1,0 +1,145 @@
+//! A request as a route sees it, and the answer that it gives.
+
+use crate::access::keys::Who;
+use crate::access::scope::Scope;
+use crate::app::App;
+use crate::problem::{Kind, Problem};
+use axum::extract::ws::WebSocketUpgrade;
+use axum::http::HeaderMap;
+use mainpath::store::Once;
+use mainpath::types::{CallId, TraceId};
+use mainpath::{Host, Trace};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The longest that an answer is waited for by `Prefer: wait=N`, in seconds.
+const LONGEST_WAIT: u64 = 600;
+/// The longest key of a request, in bytes.
+const LONGEST_KEY: usize = 255;
+
+/// No parameters, or no body.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}
+
+/// A request: who asks, and what for. Its parts were held to their schemas.
+pub struct Call<Q = Nothing, B = Nothing> {
+    /// The server.
+    pub app: Arc<App>,
+    /// The key that asks.
+    pub who: Who,
+    /// The traces that it reaches, in its name.
+    pub host: Host,
+    /// The parts of the path that have names.
+    pub path: BTreeMap<String, String>,
+    /// The query.
+    pub query: Q,
+    /// The body.
+    pub body: B,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// A digest of method, path and body, by which a request that is made again is known.
+    pub digest: String,
+    /// The socket, where one is asked for.
+    pub socket: Option<WebSocketUpgrade>,
+}
+
+impl<Q, B> Call<Q, B> {
+    /// A named part of the path.
+    pub fn part(&self, name: &str) -> &str {
+        self.path.get(name).map_or("", String::as_str)
+    }
+
+    /// The trace that the path names. Errors: there is none, or none that this key reaches.
+    pub async fn trace(&self) -> Result<Trace, Problem> {
+        let id = self.part("id");
+        let none = || Problem::not_found(format!("there is no trace {:?}", id.chars().take(80).collect::<String>()));
+        let id: TraceId = id.parse().map_err(|_| none())?;
+        Ok(self.host.trace(&id).await?)
+    }
+
+    /// The same, sending and deciding under the request's `Idempotency-Key`, if it has one.
+    pub async fn trace_once(&self) -> Result<Trace, Problem> {
+        let trace = self.trace().await?;
+        Ok(match self.once()? {
+            Some(once) => trace.once(once),
+            None => trace,
+        })
+    }
+
+    /// The call of a tool that the path names.
+    pub fn call(&self) -> Result<CallId, Problem> {
+        let name = self.part("call");
+        name.parse().map_err(|_| Problem::not_found(format!("there is no call {name:?}")))
+    }
+
+    /// The request's `Idempotency-Key`. Errors: it is no key.
+    pub fn once(&self) -> Result<Option<Once>, Problem> {
+        let Some(key) = self.headers.get("idempotency-key") else { return Ok(None) };
+        let text = key.to_str().unwrap_or_default();
+        if text.is_empty() || text.len() > LONGEST_KEY {
+            return Err(Problem::new(Kind::INVALID, "Idempotency-Key: 1 to 255 visible ASCII characters"));
+        }
+        // Keys of different senders differ, and nobody finds them from what is kept.
+        let hash = |of: &[&str]| {
+            let bytes = of.iter().flat_map(|part| [part.as_bytes(), b"\n"].concat()).collect::<Vec<u8>>();
+            Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+        };
+        let key = hash(&[self.who.tenant.as_str(), &self.who.name, text]);
+        let asked = hash(&[text, &self.digest]);
+        Ok(Some(Once { key, asked }))
+    }
+
+    /// How long the caller wants to wait for the end (`Prefer: wait=N`).
+    pub fn wait(&self) -> Option<Duration> {
+        let values = self.headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
+        let wanted = values.flat_map(|value| value.split([',', ';'])).find_map(|part| {
+            let (name, seconds) = part.split_once('=')?;
+            name.trim().eq_ignore_ascii_case("wait").then(|| seconds.trim().parse::<u64>().ok())?
+        })?;
+        Some(Duration::from_secs(wanted.min(LONGEST_WAIT)))
+    }
+
+    /// That the key may do something besides what the route needs. Errors: it may not.
+    pub fn needs(&self, scope: Scope, what: &str) -> Result<(), Problem> {
+        match self.who.may(scope) {
+            true => Ok(()),
+            false => Err(Problem::new(Kind::FORBIDDEN, format!("{what} needs a key with the scope {scope}"))),
+        }
+    }
+}
+
+/// What a route answers: a status, headers, and a body that is an object of its schema.
+pub struct Answer<T> {
+    /// The status.
+    pub status: u16,
+    /// More headers.
+    pub headers: Vec<Header>,
+    /// The body.
+    pub body: T,
+}
+
+/// A header of an answer.
+pub struct Header {
+    /// Its name.
+    pub name: &'static str,
+    /// What it says.
+    pub value: String,
+}
+
+impl<T> Answer<T> {
+    /// An answer with another status than 200.
+    pub fn with(status: u16, body: T) -> Answer<T> {
+        Answer { status, headers: Vec::new(), body }
+    }
+
+    /// The same with a header.
+    pub fn header(mut self, name: &'static str, value: impl Into<String>) -> Answer<T> {
+        self.headers.push(Header { name, value: value.into() });
+        self
+    }
+}

@@ -1,0 +1,179 @@
+//! The routes as an OpenAPI 3.1 document, whose schemas are those that requests are held to.
+
+use crate::problem::{Kind, Problem};
+use crate::route::{Gives, Route, Takes};
+use axum::http::StatusCode;
+use schemars::SchemaGenerator;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// The document. Errors: two routes have one name.
+pub fn document(routes: &[Route]) -> Result<String, String> {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.meta_schema = None;
+    });
+    let mut schemas = settings.into_generator();
+    schemas.subschema_for::<Problem>();
+    let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
+    let mut names: Vec<&str> = Vec::new();
+    for route in routes {
+        if names.contains(&route.name) {
+            return Err(format!("two routes are called {}", route.name));
+        }
+        names.push(route.name);
+        let method = route.method.as_str().to_lowercase();
+        paths.entry(route.path).or_default().insert(method, operation(route, &mut schemas));
+    }
+    for (path, about, media) in [
+        ("/health", "Whether the process lives.", "application/json"),
+        ("/ready", "Whether it takes requests for work.", "application/json"),
+        ("/openapi.json", "This document.", "application/json"),
+        ("/docs", "This document as a page.", "text/html"),
+    ] {
+        let mut answers = json!({"200": {"description": about, "content": {media: {"schema": {}}}}});
+        if path == "/ready" {
+            answers["503"] = failure(503);
+        }
+        if path.starts_with("/o") || path.starts_with("/d") {
+            answers["403"] = failure(403);
+        }
+        let name = path.trim_start_matches('/').replace(".json", "");
+        let operation = json!({
+            "operationId": name, "summary": about, "tags": ["about"], "security": [], "responses": answers,
+        });
+        paths.entry(path).or_default().insert("get".into(), operation);
+    }
+    let document = json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Mainpath",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Runs agents, and shows, steers, decides and replays what they do. Errors are problem details (RFC 9457).",
+            "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
+        },
+        "jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
+        "paths": paths,
+        "components": {
+            "schemas": schemas.take_definitions(true),
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "description": "A key of `mainpath keys new`."}},
+        },
+        "security": [{"key": []}],
+    });
+    serde_json::to_string_pretty(&document).map_err(|error| error.to_string())
+}
+
+fn operation(route: &Route, schemas: &mut SchemaGenerator) -> Value {
+    let mut parameters: Vec<Value> = path_parts(route.path)
+        .map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}))
+        .collect();
+    if let Some(query) = &route.query {
+        parameters.extend(query_parameters(query, schemas));
+    }
+    if route.is_once {
+        parameters.push(json!({
+            "name": "Idempotency-Key", "in": "header", "required": false,
+            "description": "The same request under the same key is done once, also across a crash.",
+            "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+        }));
+    }
+    if route.waits {
+        parameters.push(json!({
+            "name": "Prefer", "in": "header", "required": false,
+            "description": "`wait=N`: answer when the run has ended, if it does within N seconds.",
+            "schema": {"type": "string"},
+        }));
+    }
+    let mut answers: BTreeMap<String, Value> = BTreeMap::new();
+    for gives in &route.gives {
+        answers.insert(gives.status.to_string(), given(gives, schemas));
+    }
+    let mut fails = vec![401, 403, 429, 500, 503];
+    if path_parts(route.path).next().is_some() {
+        fails.push(404);
+    }
+    if route.body.is_some() {
+        fails.extend([400, 408, 413, 422, 507]);
+    }
+    if route.query.is_some() || route.is_once {
+        fails.push(422);
+    }
+    if route.is_once {
+        fails.push(507);
+    }
+    for status in fails.into_iter().chain(route.fails.iter().copied()) {
+        answers.entry(status.to_string()).or_insert_with(|| failure(status));
+    }
+    let needs = route.needs.map(|scope| format!("\n\nNeeds the scope `{scope}`.")).unwrap_or_default();
+    let mut operation = json!({
+        "operationId": route.name, "summary": route.about, "description": format!("{}{needs}", route.about), "tags": [route.group],
+        "parameters": parameters, "responses": answers,
+    });
+    if let Some(body) = &route.body {
+        operation["requestBody"] = json!({
+            "required": !body.is_optional,
+            "content": {"application/json": {"schema": (body.schema)(schemas)}},
+        });
+    }
+    operation
+}
+
+fn path_parts(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
+}
+
+fn query_parameters(query: &Takes, schemas: &mut SchemaGenerator) -> Vec<Value> {
+    // What its fields refer to is among the schemas.
+    let _ = (query.schema)(schemas);
+    let required = query.root["required"].as_array().cloned().unwrap_or_default();
+    let fields = query.root["properties"].as_object().cloned().unwrap_or_default();
+    let parameter = |(name, mut schema): (String, Value)| {
+        let description = schema.as_object_mut().and_then(|schema| schema.remove("description"));
+        moved(&mut schema);
+        json!({
+            "name": name, "in": "query", "required": required.iter().any(|one| *one == name),
+            "description": description, "schema": schema,
+        })
+    };
+    fields.into_iter().map(parameter).collect()
+}
+
+/// Has references lead to the schemas of the document.
+fn moved(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            if let Some(Value::String(to)) = fields.get_mut("$ref") {
+                *to = to.replace("#/$defs/", "#/components/schemas/");
+            }
+            fields.values_mut().for_each(moved);
+        }
+        Value::Array(items) => items.iter_mut().for_each(moved),
+        _ => {}
+    }
+}
+
+fn given(gives: &Gives, schemas: &mut SchemaGenerator) -> Value {
+    let mut answer = json!({"description": gives.about});
+    if !gives.media.is_empty() {
+        let schema = gives.schema.map_or_else(|| json!({"type": "string"}), |schema| schema(schemas).to_value());
+        answer["content"] = json!({gives.media: {"schema": schema}});
+    }
+    answer
+}
+
+fn failure(status: u16) -> Value {
+    let kinds: Vec<&Kind> = Kind::ALL.iter().filter(|kind| kind.status == status).collect();
+    let words = match kinds.as_slice() {
+        [] => StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason()).unwrap_or("").to_string(),
+        kinds => kinds
+            .iter()
+            .map(|kind| format!("{} (`/problems/{}`)", kind.title, kind.name))
+            .collect::<Vec<_>>()
+            .join("; "),
+    };
+    json!({
+        "description": words,
+        "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    })
+}

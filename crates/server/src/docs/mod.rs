@@ -1,0 +1,75 @@
+//! What the server says of itself without a key: its document, its pages, whether it lives and is ready.
+
+mod document;
+mod page;
+
+pub use document::document;
+
+use crate::answer::seal;
+use crate::app::App;
+use crate::problem::{Kind, Problem};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Path;
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use axum::routing::get;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// What anybody may ask.
+pub fn open(app: Arc<App>) -> Router {
+    let ready = Arc::clone(&app);
+    let (document, page) = (Arc::clone(&app), Arc::clone(&app));
+    let guarded = move |headers: HeaderMap, app: &App, response: Response<Body>| match app.guard.check(&headers) {
+        Ok(_) => sealed(response),
+        Err(problem) => sealed(problem.response()),
+    };
+    Router::new()
+        .route("/health", get(|| async { sealed(text("application/json", "{\"status\":\"ok\"}")) }))
+        .route(
+            "/ready",
+            get(|| async move {
+                sealed(match ready.is_ready.load(Ordering::Acquire) {
+                    true => text("application/json", "{\"status\":\"ready\"}"),
+                    false => Problem::new(Kind::UNAVAILABLE, "the server is about to begin, or to end").response(),
+                })
+            }),
+        )
+        .route(
+            "/openapi.json",
+            get(move |headers: HeaderMap| async move {
+                guarded(headers, &document, text("application/json", &document.document))
+            }),
+        )
+        .route(
+            "/docs",
+            get(move |headers: HeaderMap| async move {
+                guarded(headers, &page, text("text/html; charset=utf-8", &page::page(&page.routes)))
+            }),
+        )
+        .route(
+            "/problems/{name}",
+            get(|Path(name): Path<String>| async move {
+                sealed(match Kind::ALL.iter().find(|kind| kind.name == name) {
+                    Some(kind) => text("text/html; charset=utf-8", &page::problem(kind)),
+                    None => Problem::not_found("there is no such kind of problem").response(),
+                })
+            }),
+        )
+}
+
+fn sealed(mut response: Response<Body>) -> Response<Body> {
+    seal(response.headers_mut());
+    response
+}
+
+fn text(media: &'static str, text: &str) -> Response<Body> {
+    let mut response = Response::new(Body::from(text.to_owned()));
+    *response.status_mut() = StatusCode::OK;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
+    if media.starts_with("text/html") {
+        let policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
+    }
+    response
+}

@@ -1,0 +1,24 @@
+//! Mainpath over HTTP: traces, runs, approvals and streams, for other programs and for people.
+//!
+//! **This crate owns** addresses, keys, the form of requests and answers, and the life of the process. **It does not own** what agents
+//! do: a route parses, calls one method of the host library, and renders.
+
+pub mod access;
+mod answer;
+mod app;
+mod call;
+mod docs;
+mod life;
+pub mod problem;
+#[doc(hidden)]
+pub mod route;
+mod routes;
+mod serve;
+mod settings;
+mod stream;
+
+pub use access::audit::Audit;
+pub use access::keys::{Keys, ListedKey, NewKey, own_token};
+pub use access::scope::Scope;
+pub use serve::Server;
+pub use settings::Settings;

@@ -1,0 +1,148 @@
+//! The runs that go on in a server: each has a mark in a file, so that a later process knows what broke off, and goes on with it.
+
+use mainpath::runtime::{Phase, Runtime};
+use mainpath::types::TraceId;
+use mainpath::{Error, Host, Status, Trace};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::sync::Semaphore;
+
+/// A trace that was under way each time that so many processes died is not driven again by itself.
+const MOST_DEATHS: u32 = 2;
+
+/// The runs that go on here.
+#[derive(Clone, Default)]
+pub struct Runs {
+    count: Arc<AtomicUsize>,
+}
+
+/// What became of a run that was left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// It goes on.
+    GoesOn(TraceId),
+    /// It was under way each time that the process died: it is left as it is, and said.
+    SetAside(TraceId),
+}
+
+/// A run that was left.
+struct Left {
+    trace: TraceId,
+    deaths: u32,
+}
+
+/// The file that says that a trace is driven by the server of this host.
+fn mark(host: &Host, trace: &TraceId) -> PathBuf {
+    marks(host).join(trace.as_str())
+}
+
+fn marks(host: &Host) -> PathBuf {
+    host.home().data.join("server/running")
+}
+
+impl Runs {
+    /// How many go on now, those that wait for people not counted.
+    pub fn count(&self) -> usize {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// Drives a trace on if there is anything to do and nobody does, and marks it until it has come to its end. Errors: it cannot be read.
+    pub async fn drive(&self, host: &Host, trace: &Trace) -> Result<(), Error> {
+        match trace.drive().await? {
+            true => self.follow(host, trace.id(), 0),
+            false => {}
+        }
+        Ok(())
+    }
+
+    /// Marks a run that goes on in this process, until it has come to its end.
+    pub fn follow(&self, host: &Host, trace: &TraceId, deaths: u32) {
+        let mark = mark(host, trace);
+        // One that cannot be marked goes on all the same; after a crash a person has to go on with it.
+        let _ = std::fs::create_dir_all(marks(host)).and_then(|()| std::fs::write(&mark, format!("{deaths}\n")));
+        let mut phases = host.runtime().phase(host.whose(), trace);
+        let count = Arc::clone(&self.count);
+        tokio::spawn(async move {
+            let mut is_counted = false;
+            loop {
+                let phase = phases.borrow_and_update().clone();
+                let runs = phase == Phase::Running;
+                match (runs, is_counted) {
+                    (true, false) => drop(count.fetch_add(1, Ordering::Relaxed)),
+                    (false, true) => drop(count.fetch_sub(1, Ordering::Relaxed)),
+                    _ => {}
+                }
+                is_counted = runs;
+                let goes_on = matches!(phase, Phase::Running | Phase::Parked(_));
+                if !goes_on || phases.changed().await.is_err() {
+                    break;
+                }
+            }
+            if is_counted {
+                count.fetch_sub(1, Ordering::Relaxed);
+            }
+            let _ = std::fs::remove_file(mark);
+        });
+    }
+
+    /// Goes on with what an earlier process left, so many at once. `told` hears of each.
+    pub async fn go_on(&self, host: &Host, at_once: usize, told: impl Fn(Found)) -> Result<(), Error> {
+        let room = Arc::new(Semaphore::new(at_once.max(1)));
+        for Left { trace, deaths } in left(host)? {
+            let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return Ok(()) };
+            let Ok(found) = host.trace(&trace).await else {
+                let _ = std::fs::remove_file(mark(host, &trace));
+                continue;
+            };
+            let deaths = match found.status().await? {
+                Status::Interrupted if deaths + 1 >= MOST_DEATHS => {
+                    let _ = std::fs::remove_file(mark(host, &trace));
+                    told(Found::SetAside(trace));
+                    continue;
+                }
+                Status::Interrupted => deaths + 1,
+                _ => deaths,
+            };
+            if !found.drive().await? {
+                let _ = std::fs::remove_file(mark(host, &trace));
+                continue;
+            }
+            self.follow(host, &trace, deaths);
+            told(Found::GoesOn(trace.clone()));
+            let mut phases = host.runtime().phase(host.whose(), &trace);
+            tokio::spawn(async move {
+                let _ = phases.wait_for(|phase| *phase != Phase::Running).await;
+                drop(permit);
+            });
+        }
+        Ok(())
+    }
+}
+
+fn left(host: &Host) -> Result<Vec<Left>, Error> {
+    let entries = match std::fs::read_dir(marks(host)) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut left = Vec::new();
+    for entry in entries {
+        let name = entry?.file_name();
+        let Some(trace) = name.to_str().and_then(|name| name.parse::<TraceId>().ok()) else { continue };
+        let text = std::fs::read_to_string(mark(host, &trace)).unwrap_or_default();
+        left.push(Left { trace, deaths: text.trim().parse().unwrap_or(0) });
+    }
+    left.sort_by(|a, b| a.trace.cmp(&b.trace));
+    Ok(left)
+}
+
+/// Lets everything that goes on come to rest, for so long. Whether it has.
+pub async fn rest(runtimes: Vec<Runtime>, within: Duration) -> bool {
+    let all = async {
+        for runtime in &runtimes {
+            runtime.rest().await;
+        }
+    };
+    tokio::time::timeout(within, all).await.is_ok()
+}

@@ -1,0 +1,269 @@
+//! A route: its address, who may use it, what it takes and gives, and its code. The server and its document are both made from these.
+
+use crate::access::scope::Scope;
+use crate::call::{Answer, Call, Nothing};
+use crate::problem::Problem;
+use axum::body::Body;
+use axum::http::{HeaderName, HeaderValue, Method, Response, StatusCode, header};
+use mainpath::schema::Schema as Rules;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::any::TypeId;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// Makes the schema of a type among the others.
+pub type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+type Done = Pin<Box<dyn Future<Output = Result<Response<Body>, Problem>> + Send>>;
+/// The code of a route.
+pub type Code = Arc<dyn Fn(Call<Value, Value>) -> Done + Send + Sync>;
+
+/// What an answer may be.
+#[derive(Clone)]
+pub struct Gives {
+    /// Its status.
+    pub status: u16,
+    /// When it is given.
+    pub about: &'static str,
+    /// The type of its body, and its schema where it is JSON.
+    pub media: &'static str,
+    /// See `media`.
+    pub schema: Option<SchemaOf>,
+}
+
+/// What a route takes, and the rules that hold for it.
+#[derive(Clone)]
+pub struct Takes {
+    /// Its schema, by itself.
+    pub root: Value,
+    /// The same among the others of the document.
+    pub schema: SchemaOf,
+    /// The same as rules.
+    pub rules: Arc<Rules>,
+    /// Whether it can be left out.
+    pub is_optional: bool,
+}
+
+/// A route.
+#[derive(Clone)]
+pub struct Route {
+    /// The method.
+    pub method: Method,
+    /// The path, its variable parts in braces.
+    pub path: &'static str,
+    /// Its name in the document.
+    pub name: &'static str,
+    /// What it does, in a sentence.
+    pub about: &'static str,
+    /// The group that it is shown in.
+    pub group: &'static str,
+    /// The scope that is needed; `None`: anybody may ask.
+    pub needs: Option<Scope>,
+    /// Its query.
+    pub query: Option<Takes>,
+    /// Its body.
+    pub body: Option<Takes>,
+    /// Whether it takes an `Idempotency-Key`.
+    pub is_once: bool,
+    /// Whether it takes `Prefer: wait=N`.
+    pub waits: bool,
+    /// What it answers when all is well.
+    pub gives: Vec<Gives>,
+    /// The statuses of the problems that it answers besides those that any route has.
+    pub fails: Vec<u16>,
+    /// Whether the answer may take longer than others.
+    pub is_long: bool,
+    /// Its code.
+    pub code: Code,
+}
+
+/// What is said of a route before its code.
+pub struct About {
+    /// The method.
+    pub method: Method,
+    /// The path.
+    pub path: &'static str,
+    /// Its name in the document.
+    pub name: &'static str,
+    /// What it does.
+    pub about: &'static str,
+}
+
+/// `about!(GET "/path" name "What it does.")`
+#[macro_export]
+#[doc(hidden)]
+macro_rules! about {
+    ($method:ident $path:literal $name:ident $about:literal) => {
+        $crate::route::About {
+            method: axum::http::Method::$method,
+            path: $path,
+            name: stringify!($name),
+            about: $about,
+        }
+    };
+}
+
+fn takes<T: JsonSchema + 'static>() -> Result<Option<Takes>, String> {
+    if TypeId::of::<T>() == TypeId::of::<Nothing>() {
+        return Ok(None);
+    }
+    let root =
+        schemars::generate::SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value();
+    let rules = Arc::new(Rules::new(&root)?);
+    let is_optional = rules.violations(&Value::Object(Default::default())).is_empty();
+    Ok(Some(Takes { root, schema: |all| all.subschema_for::<T>(), rules, is_optional }))
+}
+
+impl Route {
+    /// A route that needs a scope, by its code, which answers with JSON.
+    ///
+    /// Errors: a schema of its types cannot be used.
+    pub fn json<Q, B, T, F, R>(about: About, needs: Scope, code: F) -> Result<Route, String>
+    where
+        Q: DeserializeOwned + JsonSchema + Send + 'static,
+        B: DeserializeOwned + JsonSchema + Send + 'static,
+        T: Serialize + JsonSchema + Send + 'static,
+        F: Fn(Call<Q, B>) -> R + Send + Sync + Clone + 'static,
+        R: Future<Output = Result<T, Problem>> + Send + 'static,
+    {
+        Route::answer(about, needs, move |call| {
+            let done = code(call);
+            async move { Ok(Answer::with(200, done.await?)) }
+        })
+    }
+
+    /// The same for one that says its status and headers.
+    pub fn answer<Q, B, T, F, R>(about: About, needs: Scope, code: F) -> Result<Route, String>
+    where
+        Q: DeserializeOwned + JsonSchema + Send + 'static,
+        B: DeserializeOwned + JsonSchema + Send + 'static,
+        T: Serialize + JsonSchema + 'static,
+        F: Fn(Call<Q, B>) -> R + Send + Sync + Clone + 'static,
+        R: Future<Output = Result<Answer<T>, Problem>> + Send + 'static,
+    {
+        let code: Code = Arc::new(move |call| {
+            let code = code.clone();
+            Box::pin(async move { written(&code(typed(call)?).await?) })
+        });
+        let gives = vec![Gives {
+            status: 200,
+            about: "What was asked for.",
+            media: "application/json",
+            schema: Some(|all| all.subschema_for::<T>()),
+        }];
+        Route::new::<Q, B>(about, needs, gives, code)
+    }
+
+    /// A route that answers with something else than JSON.
+    pub fn other<Q, B, F, R>(about: About, needs: Scope, gives: Vec<Gives>, code: F) -> Result<Route, String>
+    where
+        Q: DeserializeOwned + JsonSchema + Send + 'static,
+        B: DeserializeOwned + JsonSchema + Send + 'static,
+        F: Fn(Call<Q, B>) -> R + Send + Sync + Clone + 'static,
+        R: Future<Output = Result<Response<Body>, Problem>> + Send + 'static,
+    {
+        let code: Code = Arc::new(move |call| {
+            let code = code.clone();
+            Box::pin(async move { code(typed(call)?).await })
+        });
+        Route::new::<Q, B>(about, needs, gives, code)
+    }
+
+    fn new<Q, B>(about: About, needs: Scope, gives: Vec<Gives>, code: Code) -> Result<Route, String>
+    where
+        Q: JsonSchema + 'static,
+        B: JsonSchema + 'static,
+    {
+        let About { method, path, name, about } = about;
+        let (query, body) = (takes::<Q>()?, takes::<B>()?);
+        Ok(Route {
+            method,
+            path,
+            name,
+            about,
+            group: "",
+            needs: Some(needs),
+            query,
+            body,
+            is_once: false,
+            waits: false,
+            gives,
+            fails: Vec::new(),
+            is_long: false,
+            code,
+        })
+    }
+
+    /// With another status than 200.
+    pub fn gives(mut self, status: u16, about: &'static str) -> Route {
+        if let Some(first) = self.gives.first_mut() {
+            (first.status, first.about) = (status, about);
+        }
+        self
+    }
+
+    /// With a further status, and the same body.
+    pub fn or_gives(mut self, status: u16, about: &'static str) -> Route {
+        if let Some(first) = self.gives.first().cloned() {
+            self.gives.push(Gives { status, about, ..first });
+        }
+        self
+    }
+
+    /// It starts or decides something: it takes an `Idempotency-Key`.
+    pub fn once(mut self) -> Route {
+        self.is_once = true;
+        self.fails(&[409])
+    }
+
+    /// It takes `Prefer: wait=N`.
+    pub fn waiting(mut self) -> Route {
+        (self.waits, self.is_long) = (true, true);
+        self
+    }
+
+    /// It may take long.
+    pub fn long(mut self) -> Route {
+        self.is_long = true;
+        self
+    }
+
+    /// With the statuses of further problems.
+    pub fn fails(mut self, statuses: &[u16]) -> Route {
+        self.fails.extend(statuses);
+        self
+    }
+}
+
+/// The parts of a call by their types. Errors: what the schema does not say and the type demands.
+fn typed<Q: DeserializeOwned, B: DeserializeOwned>(call: Call<Value, Value>) -> Result<Call<Q, B>, Problem> {
+    let Call { app, who, host, path, query, body, headers, digest, socket } = call;
+    let wrong = |error: serde_json::Error| Problem::field("", error.to_string());
+    let query = serde_json::from_value(query).map_err(wrong)?;
+    let body = serde_json::from_value(body).map_err(wrong)?;
+    Ok(Call { app, who, host, path, query, body, headers, digest, socket })
+}
+
+fn written<T: Serialize>(answer: &Answer<T>) -> Result<Response<Body>, Problem> {
+    let bytes = serde_json::to_vec(&answer.body)
+        .map_err(|error| Problem::new(crate::problem::Kind::INTERNAL, error.to_string()))?;
+    let mut response = Response::new(Body::from(bytes));
+    *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    for more in &answer.headers {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(more.name), HeaderValue::try_from(&more.value)) {
+            headers.insert(name, value);
+        }
+    }
+    Ok(response)
+}
+
+/// All routes of a part of the server, shown as one group.
+pub fn group(name: &'static str, routes: Vec<Result<Route, String>>) -> Result<Vec<Route>, String> {
+    routes.into_iter().map(|route| route.map(|route| Route { group: name, ..route })).collect()
+}

@@ -1,0 +1,211 @@
+//! A trace is steered, stopped, copied and tidied.
+
+use super::runs::Begun;
+use crate::about;
+use crate::access::scope::Scope;
+use crate::call::{Answer, Call, Nothing};
+use crate::problem::Problem;
+use crate::route::{Route, group};
+use mainpath::Trace;
+use mainpath::trace::{Point, Restored};
+use mainpath::types::{CallId, Seq, TraceId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub fn routes() -> Result<Vec<Route>, String> {
+    let told = |route: Result<Route, String>| route.map(|route| route.gives(202, "It is sent, and durable.").once());
+    group(
+        "control",
+        vec![
+            told(Route::answer(about!(POST "/api/traces/{id}/stop" stop_trace "Ends the run at its next checkpoint."), Scope::Run, stop)),
+            told(Route::answer(
+                about!(POST "/api/traces/{id}/steer" steer_trace "Redirects a run: it waits for the running call and skips those after it."),
+                Scope::Run,
+                steer,
+            )),
+            told(Route::answer(
+                about!(POST "/api/traces/{id}/next" queue_next "Queues a message for after the current run."),
+                Scope::Run,
+                next,
+            )),
+            told(Route::answer(
+                about!(POST "/api/traces/{id}/interrupt" interrupt_call "Ends one running call; the agent goes on."),
+                Scope::Run,
+                interrupt,
+            )),
+            told(Route::answer(
+                about!(POST "/api/traces/{id}/compact" compact_trace "Replaces older messages with a summary."),
+                Scope::Run,
+                compact,
+            )),
+            told(Route::answer(about!(POST "/api/traces/{id}/rename" rename_trace "Calls a trace by a name."), Scope::Run, rename)),
+            told(Route::answer(
+                about!(POST "/api/traces/{id}/clear" clear_trace "Starts the conversation over; the log keeps what was said."),
+                Scope::Run,
+                clear,
+            )),
+            Route::answer(
+                about!(POST "/api/traces/{id}/fork" fork_trace "Copies a trace up to a message; the copy goes its own way."),
+                Scope::Run,
+                fork,
+            )
+            .map(|route| route.gives(201, "The copy.").once()),
+            Route::json(
+                about!(POST "/api/traces/{id}/restore" restore_files "Has files as they were at a message; the conversation stays."),
+                Scope::Run,
+                restore,
+            )
+            .map(|route| route.long().fails(&[409])),
+        ],
+    )
+}
+
+/// That something was sent.
+#[derive(Serialize, JsonSchema)]
+pub struct Sent {
+    /// To which trace.
+    trace_id: TraceId,
+    /// `sent`
+    status: &'static str,
+}
+
+/// Whoever drives the trace reads it; if nobody does, this server goes on with it.
+pub async fn sent<Q, B>(call: &Call<Q, B>, trace: &Trace) -> Result<Answer<Sent>, Problem> {
+    call.app.runs.drive(&call.host, trace).await?;
+    Ok(Answer::with(202, Sent { trace_id: trace.id().clone(), status: "sent" }))
+}
+
+async fn stop(call: Call) -> Result<Answer<Sent>, Problem> {
+    let trace = call.trace_once().await?;
+    trace.stop().await?;
+    sent(&call, &trace).await
+}
+
+/// Something that is said.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SayBody {
+    /// What.
+    message: String,
+}
+
+fn said(message: &str) -> Result<&str, Problem> {
+    if message.trim().is_empty() { Err(Problem::field("/message", "is empty")) } else { Ok(message) }
+}
+
+async fn steer(call: Call<Nothing, SayBody>) -> Result<Answer<Sent>, Problem> {
+    let trace = call.trace_once().await?;
+    trace.steer(said(&call.body.message)?).await?;
+    sent(&call, &trace).await
+}
+
+async fn next(call: Call<Nothing, SayBody>) -> Result<Answer<Sent>, Problem> {
+    let trace = call.trace_once().await?;
+    trace.next(said(&call.body.message)?).await?;
+    sent(&call, &trace).await
+}
+
+/// Which call.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct InterruptBody {
+    /// The call, such as `4.0`.
+    call: String,
+}
+
+async fn interrupt(call: Call<Nothing, InterruptBody>) -> Result<Answer<Sent>, Problem> {
+    let trace = call.trace_once().await?;
+    let which: CallId = call.body.call.parse().map_err(|_| Problem::field("/call", "is no call, such as 4.0"))?;
+    trace.interrupt(which).await?;
+    sent(&call, &trace).await
+}
+
+/// What a summary is to keep.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct CompactBody {
+    /// What the summary should keep in mind.
+    hint: Option<String>,
+}
+
+async fn compact(call: Call<Nothing, CompactBody>) -> Result<Answer<Sent>, Problem> {
+    let trace = call.trace_once().await?;
+    trace.compact(call.body.hint.clone()).await?;
+    sent(&call, &trace).await
+}
+
+/// A name.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RenameBody {
+    /// The name.
+    name: String,
+}
+
+async fn rename(call: Call<Nothing, RenameBody>) -> Result<Answer<Sent>, Problem> {
+    let trace = call.trace_once().await?;
+    trace.rename(call.body.name.as_str()).await?;
+    sent(&call, &trace).await
+}
+
+async fn clear(call: Call) -> Result<Answer<Sent>, Problem> {
+    let trace = call.trace_once().await?;
+    trace.clear().await?;
+    sent(&call, &trace).await
+}
+
+/// Up to where.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ForkBody {
+    /// The last message of the copy; without it, the last one of the main path.
+    at_sequence: Option<u32>,
+}
+
+async fn fork(call: Call<Nothing, ForkBody>) -> Result<Answer<Begun>, Problem> {
+    let trace = call.trace_once().await?;
+    let at = match call.body.at_sequence {
+        Some(at) => Seq(at),
+        None => trace.state().await?.tree.head.ok_or_else(|| Problem::field("/at_sequence", "nothing was said yet"))?,
+    };
+    let copy = trace.fork(at).await?;
+    let watch = format!("/api/traces/{}/events", copy.id());
+    let address = format!("/api/traces/{}", copy.id());
+    let begun = Begun { trace_id: copy.id().clone(), status: "copied", watch, outcome: None };
+    Ok(Answer::with(201, begun).header("location", address))
+}
+
+/// Which files, and how.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RestoreBody {
+    /// The message at which the files were as they are to be.
+    at_sequence: u32,
+    /// Only say what would be done.
+    #[serde(default)]
+    dry_run: bool,
+    /// Also over changes that were made since by others.
+    #[serde(default)]
+    force: bool,
+}
+
+/// What was done to files, or would be.
+#[derive(Serialize, JsonSchema)]
+struct RestoredFiles {
+    /// Files that are as they were.
+    restored: Vec<String>,
+    /// Files that are not, with why.
+    left: Vec<String>,
+}
+
+async fn restore(call: Call<Nothing, RestoreBody>) -> Result<RestoredFiles, Problem> {
+    let trace = call.trace().await?;
+    let RestoreBody { at_sequence, dry_run, force } = call.body;
+    let to = Point::Message(Seq(at_sequence));
+    let done = if dry_run { trace.plan_restore(to).await? } else { trace.restore(to, force).await? };
+    Ok(listed(&done))
+}
+
+fn listed(done: &Restored) -> RestoredFiles {
+    RestoredFiles { restored: done.restored_files(), left: done.left_files() }
+}

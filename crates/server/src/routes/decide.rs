@@ -1,0 +1,223 @@
+//! What waits for people: calls that need an approval, and questions.
+
+use super::control::{Sent, sent};
+use super::traces::most;
+use crate::about;
+use crate::access::scope::Scope;
+use crate::call::{Answer, Call, Nothing};
+use crate::problem::Problem;
+use crate::route::{Route, group};
+use mainpath::event::Stamped;
+use mainpath::index::Wanted;
+use mainpath::types::{TraceId, Verdict};
+use mainpath::{PendingCall, PendingQuestion};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub fn routes() -> Result<Vec<Route>, String> {
+    let told = |route: Result<Route, String>| route.map(|route| route.gives(202, "It is decided, and durable.").once());
+    group(
+        "decisions",
+        vec![
+            Route::json(
+                about!(GET "/api/approvals" list_approvals "The calls of all traces that wait for an approval."),
+                Scope::Read,
+                all_approvals,
+            ),
+            Route::json(
+                about!(GET "/api/questions" list_questions "The questions of all traces that wait for an answer."),
+                Scope::Read,
+                all_questions,
+            ),
+            Route::json(
+                about!(GET "/api/traces/{id}/approvals" list_trace_approvals "The calls of a trace, and of the agents that it has started, that wait for an approval."),
+                Scope::Read,
+                approvals,
+            ),
+            Route::json(
+                about!(GET "/api/traces/{id}/questions" list_trace_questions "The questions of a trace, and of the agents that it has started."),
+                Scope::Read,
+                questions,
+            ),
+            told(Route::answer(
+                about!(POST "/api/traces/{id}/approvals/{call}" decide_call "Approves or denies a call. Who comes second is told so (409)."),
+                Scope::Approve,
+                decide,
+            )),
+            told(Route::answer(
+                about!(POST "/api/traces/{id}/questions/{call}" answer_question "Answers a question."),
+                Scope::Approve,
+                answer,
+            )),
+        ],
+    )
+}
+
+/// A call that waits for an approval.
+#[derive(Serialize, JsonSchema)]
+struct OpenCall {
+    /// The trace that makes it.
+    trace_id: TraceId,
+    /// The call.
+    call: String,
+    /// The event that asks.
+    event: Option<u64>,
+    /// Since when it waits.
+    since: String,
+    /// The tool.
+    tool: String,
+    /// The arguments as they will run.
+    arguments: Value,
+    /// The hooks that have changed them.
+    changed_by: Vec<String>,
+    /// Where its paths lead, if that is not where they are written.
+    places: Vec<String>,
+    /// Why, as the model says.
+    reason: Option<String>,
+    /// The rule that has it asked about, and why.
+    verdict: Option<Verdict>,
+}
+
+impl From<Stamped<PendingCall>> for OpenCall {
+    fn from(asked: Stamped<PendingCall>) -> OpenCall {
+        OpenCall {
+            trace_id: asked.trace_id.clone(),
+            call: asked.call.to_string(),
+            event: asked.id,
+            since: asked.ts.clone(),
+            tool: asked.tool.clone(),
+            arguments: asked.arguments_json(),
+            changed_by: asked.changed_by.clone(),
+            places: asked.places.clone(),
+            reason: asked.reason.clone(),
+            verdict: asked.verdict.clone(),
+        }
+    }
+}
+
+/// A question that waits for an answer.
+#[derive(Serialize, JsonSchema)]
+struct OpenQuestion {
+    /// The trace that asks.
+    trace_id: TraceId,
+    /// The call.
+    call: String,
+    /// The tool.
+    tool: String,
+    /// What is asked: `question`, `choices`, …
+    question: Value,
+}
+
+impl From<Stamped<PendingQuestion>> for OpenQuestion {
+    fn from(asked: Stamped<PendingQuestion>) -> OpenQuestion {
+        let (trace_id, call) = (asked.trace_id.clone(), asked.call.to_string());
+        OpenQuestion { trace_id, call, tool: asked.tool.clone(), question: asked.arguments_json() }
+    }
+}
+
+/// Calls that wait for an approval.
+#[derive(Serialize, JsonSchema)]
+struct Approvals {
+    /// The calls.
+    approvals: Vec<OpenCall>,
+}
+
+/// Questions that wait for an answer.
+#[derive(Serialize, JsonSchema)]
+struct Questions {
+    /// The questions.
+    questions: Vec<OpenQuestion>,
+}
+
+/// How many traces are looked at.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct AllQuery {
+    /// At most so many traces that wait.
+    #[schemars(range(min = 1, max = 500))]
+    limit: Option<u64>,
+}
+
+fn waiting(limit: Option<u64>) -> Wanted {
+    Wanted { most: most(limit), status: Some("waiting".into()), ..Wanted::default() }
+}
+
+async fn all_approvals(call: Call<AllQuery>) -> Result<Approvals, Problem> {
+    let mut all = Vec::new();
+    for row in call.host.list(waiting(call.query.limit)).await? {
+        all.extend(call.host.trace(&row.trace).await?.approvals().await?.into_iter().map(OpenCall::from));
+    }
+    Ok(Approvals { approvals: all })
+}
+
+async fn all_questions(call: Call<AllQuery>) -> Result<Questions, Problem> {
+    let mut all = Vec::new();
+    for row in call.host.list(waiting(call.query.limit)).await? {
+        all.extend(call.host.trace(&row.trace).await?.questions().await?.into_iter().map(OpenQuestion::from));
+    }
+    Ok(Questions { questions: all })
+}
+
+async fn approvals(call: Call) -> Result<Approvals, Problem> {
+    let asked = call.trace().await?.approvals().await?;
+    Ok(Approvals { approvals: asked.into_iter().map(OpenCall::from).collect() })
+}
+
+async fn questions(call: Call) -> Result<Questions, Problem> {
+    let asked = call.trace().await?.questions().await?;
+    Ok(Questions { questions: asked.into_iter().map(OpenQuestion::from).collect() })
+}
+
+/// What is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Decision {
+    /// The call is made.
+    Approve,
+    /// It is not; the model is told why.
+    Deny,
+}
+
+/// A decision on a call.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct DecideBody {
+    /// What is decided.
+    decision: Decision,
+    /// With an approval: other arguments than the model's; rules judge them afresh.
+    arguments: Option<serde_json::Map<String, Value>>,
+    /// With a denial: why.
+    reason: Option<String>,
+}
+
+async fn decide(call: Call<Nothing, DecideBody>) -> Result<Answer<Sent>, Problem> {
+    let (trace, which) = (call.trace_once().await?, call.call()?);
+    let DecideBody { decision, arguments, reason } = &call.body;
+    match (decision, arguments) {
+        (Decision::Approve, _) if reason.is_some() => {
+            return Err(Problem::field("/reason", "goes with a denial"));
+        }
+        (Decision::Approve, None) => trace.approve(which).await?,
+        (Decision::Approve, Some(arguments)) => {
+            trace.approve_with(which, Value::Object(arguments.clone()).to_string()).await?;
+        }
+        (Decision::Deny, Some(_)) => return Err(Problem::field("/arguments", "go with an approval")),
+        (Decision::Deny, None) => trace.deny(which, reason.clone()).await?,
+    }
+    sent(&call, &trace).await
+}
+
+/// An answer.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct AnswerBody {
+    /// Words, or the number of a choice.
+    answer: String,
+}
+
+async fn answer(call: Call<Nothing, AnswerBody>) -> Result<Answer<Sent>, Problem> {
+    let (trace, which) = (call.trace_once().await?, call.call()?);
+    trace.answer(which, call.body.answer.as_str()).await?;
+    sent(&call, &trace).await
+}

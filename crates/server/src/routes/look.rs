@@ -1,0 +1,239 @@
+//! A trace is looked at: its tree, its requests, what it took, whether it is whole.
+
+use crate::about;
+use crate::access::scope::Scope;
+use crate::call::Call;
+use crate::problem::Problem;
+use crate::route::{Gives, Route, group};
+use axum::body::Body;
+use axum::http::{HeaderValue, Response, header};
+use mainpath::trace::{ContextReport, ExportFormat, TreeMessage};
+use mainpath::types::TraceId;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+pub fn routes() -> Result<Vec<Route>, String> {
+    let file = Gives { status: 200, about: "The trace in that format.", media: "text/plain", schema: None };
+    group(
+        "looking",
+        vec![
+            Route::json(
+                about!(GET "/api/traces/{id}/tree" get_tree "All messages as a tree, without their texts."),
+                Scope::Read,
+                tree,
+            ),
+            Route::json(
+                about!(GET "/api/traces/{id}/context" get_context "Where every token of a request goes, and what was left out and why."),
+                Scope::Read,
+                context,
+            ),
+            Route::json(about!(GET "/api/traces/{id}/stats" get_stats "What each run took."), Scope::Read, stats),
+            Route::other(
+                about!(GET "/api/traces/{id}/export" export_trace "The trace for people, or for other programs."),
+                Scope::Read,
+                vec![file],
+                export,
+            ),
+            Route::json(
+                about!(GET "/api/traces/{id}/verify" verify_trace "Whether the log is complete and unchanged."),
+                Scope::Read,
+                verify,
+            )
+            .map(Route::long),
+            Route::json(
+                about!(GET "/api/compare" compare_traces "Two traces: what they have in common, where they part, what each took."),
+                Scope::Read,
+                compare,
+            ),
+        ],
+    )
+}
+
+/// The tree of messages.
+#[derive(Serialize, JsonSchema)]
+struct Tree {
+    /// The messages, in the order of their numbers.
+    messages: Vec<Map<String, Value>>,
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+async fn tree(call: Call) -> Result<Tree, Problem> {
+    let tree: Vec<TreeMessage> = call.trace().await?.tree().await?;
+    Ok(Tree { messages: tree.iter().map(|message| object(json!(message))).collect() })
+}
+
+/// Which request.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ContextQuery {
+    /// The turn; without it, the request in flight or the next one.
+    turn: Option<u32>,
+}
+
+/// A request as numbers.
+#[derive(Serialize, JsonSchema)]
+struct Context {
+    /// The trace.
+    trace_id: TraceId,
+    /// Sizes by section, parts, and what is not shown: as `mainpath context --json` says them.
+    #[serde(flatten)]
+    report: Map<String, Value>,
+}
+
+async fn context(call: Call<ContextQuery>) -> Result<Context, Problem> {
+    let report: ContextReport = call.trace().await?.context(call.query.turn).await?;
+    let trace_id = report.trace_id.clone();
+    let mut report = object(json!(report));
+    report.remove("trace_id");
+    Ok(Context { trace_id, report })
+}
+
+/// What runs took.
+#[derive(Serialize, JsonSchema)]
+struct Stats {
+    /// Each run: turns, calls, tokens, cost, time, by tool and model.
+    runs: Vec<Map<String, Value>>,
+}
+
+async fn stats(call: Call) -> Result<Stats, Problem> {
+    let runs = call.trace().await?.stats().await?;
+    Ok(Stats { runs: runs.iter().map(|run| object(json!(run))).collect() })
+}
+
+/// In which form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Form {
+    /// For people.
+    #[default]
+    Markdown,
+    /// All of it, as one JSON object.
+    Json,
+    /// The conversation in Mainpath's own form,
+    Neutral,
+    /// in OpenAI's,
+    Openai,
+    /// in Anthropic's,
+    Anthropic,
+    /// in Gemini's.
+    Gemini,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ExportQuery {
+    /// In which form.
+    #[serde(default)]
+    format: Form,
+}
+
+async fn export(call: Call<ExportQuery>) -> Result<Response<Body>, Problem> {
+    let format = match call.query.format {
+        Form::Markdown => ExportFormat::Markdown,
+        Form::Json => ExportFormat::Json,
+        Form::Neutral => ExportFormat::Neutral,
+        Form::Openai => ExportFormat::OpenAi,
+        Form::Anthropic => ExportFormat::Anthropic,
+        Form::Gemini => ExportFormat::Gemini,
+    };
+    let text = call.trace().await?.export(format).await?;
+    let mut response = Response::new(Body::from(text));
+    // Never as a page: what agents and models said must not run in anybody's browser.
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain"));
+    Ok(response)
+}
+
+/// What a check of a log found.
+#[derive(Serialize, JsonSchema)]
+struct Verified {
+    /// Whether nothing is damaged, missing or changed, as far as it was checked.
+    holds: bool,
+    /// How many good lines the log has.
+    events: u64,
+    /// The hash of the last good line. Publish it, and nobody can exchange or shorten the log unnoticed.
+    head: String,
+    /// The events whose content was erased.
+    erased: Vec<u64>,
+    /// The first bad line.
+    damage: Option<String>,
+    /// What is missing or changed beside the log's lines.
+    faults: Vec<String>,
+    /// What this check cannot know.
+    unchecked: Vec<String>,
+}
+
+async fn verify(call: Call) -> Result<Verified, Problem> {
+    let report = call.trace().await?.verify().await?;
+    Ok(Verified {
+        holds: report.holds(),
+        events: report.events,
+        head: report.head.to_string(),
+        erased: report.erased.clone(),
+        damage: report.damage.as_ref().map(ToString::to_string),
+        faults: report.faults,
+        unchecked: report.unchecked,
+    })
+}
+
+/// Which two.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct CompareQuery {
+    /// The one,
+    a: String,
+    /// and the other.
+    b: String,
+}
+
+/// Two traces beside each other.
+#[derive(Serialize, JsonSchema)]
+struct Compared {
+    /// How many messages both begin with.
+    common: u64,
+    /// The one from there on,
+    a: Side,
+    /// and the other.
+    b: Side,
+}
+
+/// One of the two.
+#[derive(Serialize, JsonSchema)]
+struct Side {
+    /// Its trace.
+    trace_id: TraceId,
+    /// The messages after the common beginning.
+    messages: Vec<Map<String, Value>>,
+    /// What its runs took.
+    runs: Vec<Map<String, Value>>,
+    /// Where it stands, why it ended, what it came to.
+    meta: Map<String, Value>,
+}
+
+async fn compare(call: Call<CompareQuery>) -> Result<Compared, Problem> {
+    let side = |id: String| {
+        let host = call.host.clone();
+        async move {
+            let none = || Problem::not_found(format!("there is no trace {id:?}"));
+            let trace = host.trace(&id.parse().map_err(|_| none())?).await?;
+            let messages = trace.said(false).await?;
+            let runs = trace.stats().await?.iter().map(|run| object(json!(run))).collect();
+            let meta = object(trace.overview().await?.meta);
+            Ok::<Side, Problem>(Side { trace_id: trace.id().clone(), messages, runs, meta })
+        }
+    };
+    let (mut a, mut b) = (side(call.query.a.clone()).await?, side(call.query.b.clone()).await?);
+    let same = |a: &Map<String, Value>, b: &Map<String, Value>| {
+        a.get("role") == b.get("role") && a.get("content") == b.get("content")
+    };
+    let common = a.messages.iter().zip(&b.messages).take_while(|(a, b)| same(a, b)).count();
+    a.messages.drain(..common);
+    b.messages.drain(..common);
+    Ok(Compared { common: common as u64, a, b })
+}

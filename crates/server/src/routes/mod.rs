@@ -1,0 +1,28 @@
+//! The routes, in the order of the document.
+
+mod control;
+mod decide;
+mod keys;
+mod lists;
+mod look;
+mod runs;
+mod start;
+mod traces;
+mod watch;
+
+use crate::route::Route;
+
+/// All of them. Errors: a schema cannot be used.
+pub fn all() -> Result<Vec<Route>, String> {
+    let parts = [
+        traces::routes()?,
+        look::routes()?,
+        runs::routes()?,
+        control::routes()?,
+        decide::routes()?,
+        watch::routes()?,
+        lists::routes()?,
+        keys::routes()?,
+    ];
+    Ok(parts.into_iter().flatten().collect())
+}

@@ -1,0 +1,211 @@
+//! Agents are started, and go on.
+
+use super::start::NewAgent;
+use crate::about;
+use crate::access::scope::Scope;
+use crate::call::{Answer, Call};
+use crate::problem::Problem;
+use crate::route::{Route, group};
+use mainpath::types::{Seq, TraceId};
+use mainpath::{Outcome, Run, Status, Trace};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+pub fn routes() -> Result<Vec<Route>, String> {
+    let begun = |route: Result<Route, String>| {
+        route.map(|route| {
+            let route = route.gives(202, "It goes on; watch it at `watch`.");
+            route.or_gives(200, "It has ended, or waits, within the time of `Prefer: wait=N`.").once().waiting()
+        })
+    };
+    group(
+        "runs",
+        vec![
+            begun(Route::answer(
+                about!(POST "/api/traces" start_trace "Starts an agent as a new trace."),
+                Scope::Run,
+                start,
+            )),
+            begun(Route::answer(
+                about!(POST "/api/traces/{id}/run" run_trace "Says more to an agent, goes back to a message and says something else, or has it answered again."),
+                Scope::Run,
+                run,
+            )),
+            begun(Route::answer(
+                about!(POST "/api/traces/{id}/resume" resume_trace "Goes on after a crash, a stop or a limit."),
+                Scope::Run,
+                resume,
+            )),
+            begun(Route::answer(
+                about!(POST "/api/traces/{id}/rewind" rewind_trace "Goes back to a message and says something else from there."),
+                Scope::Run,
+                rewind,
+            )),
+            begun(Route::answer(
+                about!(POST "/api/traces/{id}/regenerate" regenerate_trace "Goes back to a message and has it answered again."),
+                Scope::Run,
+                regenerate,
+            )),
+            begun(Route::answer(
+                about!(POST "/api/traces/{id}/reflect" reflect_on_trace "Has the agent look back on its work, in a trace of its own, and keep what it learned."),
+                Scope::Run,
+                reflect,
+            )),
+        ],
+    )
+}
+
+/// A run that was begun.
+#[derive(Serialize, JsonSchema)]
+pub struct Begun {
+    /// Its trace.
+    pub trace_id: TraceId,
+    /// `started`; with `Prefer: wait=N` also `waiting` for a person, or `ended`.
+    pub status: &'static str,
+    /// Where it can be watched: server-sent events.
+    pub watch: String,
+    /// How it ended, where that was waited for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+}
+
+/// The answer for a run that was begun: at once, or after it has ended within the time that the caller waits.
+pub async fn begun<Q, B>(call: &Call<Q, B>, run: Run) -> Result<Answer<Begun>, Problem> {
+    let trace = run.trace().clone();
+    call.app.runs.follow(&call.host, trace.id(), 0);
+    let watch = format!("/api/traces/{}/events", trace.id());
+    let said = |status, outcome| Begun { trace_id: trace.id().clone(), status, watch: watch.clone(), outcome };
+    let Some(wait) = call.wait() else {
+        return Ok(Answer::with(202, said("started", None)).header("location", format!("/api/traces/{}", trace.id())));
+    };
+    let applied = |answer: Answer<Begun>| answer.header("preference-applied", format!("wait={}", wait.as_secs()));
+    Ok(applied(match tokio::time::timeout(wait, ended(run)).await {
+        Ok(Ok(outcome)) => Answer::with(200, said("ended", Some(outcome))),
+        Ok(Err(error)) => match trace.status().await? {
+            Status::Waiting(_) => Answer::with(200, said("waiting", None)),
+            _ => return Err(error.into()),
+        },
+        Err(_) => Answer::with(202, said(if waits(&trace).await? { "waiting" } else { "started" }, None)),
+    }))
+}
+
+async fn ended(run: Run) -> Result<Outcome, mainpath::Error> {
+    run.outcome().await
+}
+
+async fn waits(trace: &Trace) -> Result<bool, Problem> {
+    Ok(matches!(trace.status().await?, Status::Waiting(_)))
+}
+
+async fn start(call: Call<crate::call::Nothing, NewAgent>) -> Result<Answer<Begun>, Problem> {
+    let run = call.body.start(&call).await?;
+    begun(&call, run).await
+}
+
+/// What is said to an agent.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RunBody {
+    /// Users' messages. None: the last message is answered again.
+    #[serde(default)]
+    messages: Vec<Map<String, Value>>,
+    /// The message to go on from; without it, the last one.
+    after_sequence: Option<u32>,
+}
+
+async fn run(call: Call<crate::call::Nothing, RunBody>) -> Result<Answer<Begun>, Problem> {
+    let trace = call.trace_once().await?;
+    let head = trace.state().await?.tree.head;
+    let back = call.body.after_sequence.map(Seq).filter(|after| head != Some(*after));
+    let run = match (back, call.body.messages.is_empty()) {
+        (Some(after), true) => trace.regenerate(after).await?,
+        (Some(after), false) => trace.rewind(after, words(&call.body.messages)?).await?,
+        (None, false) => trace.say(words(&call.body.messages)?).await?,
+        (None, true) if call.body.after_sequence.is_some() => trace.regenerate(head.unwrap_or_default()).await?,
+        (None, true) => trace.resume().await?,
+    };
+    begun(&call, run).await
+}
+
+/// What users say, as one text. Errors: a message of somebody else, or without words.
+fn words(messages: &[Map<String, Value>]) -> Result<String, Problem> {
+    let mut texts = Vec::new();
+    for (at, message) in messages.iter().enumerate() {
+        if message.get("role").is_some_and(|role| role != "user") {
+            return Err(Problem::field(format!("/messages/{at}/role"), "only users' messages are added to a trace"));
+        }
+        match message.get("content") {
+            Some(Value::String(text)) if !text.trim().is_empty() => texts.push(text.clone()),
+            Some(Value::Array(parts)) => {
+                for (part_at, part) in parts.iter().enumerate() {
+                    let text = part.get("text").and_then(Value::as_str);
+                    let none = || {
+                        let pointer = format!("/messages/{at}/content/{part_at}");
+                        Problem::field(pointer, "is no text: only text can be added to a trace here")
+                    };
+                    texts.push(text.ok_or_else(none)?.to_string());
+                }
+            }
+            _ => return Err(Problem::field(format!("/messages/{at}/content"), "has no words")),
+        }
+    }
+    Ok(texts.join("\n\n"))
+}
+
+async fn resume(call: Call) -> Result<Answer<Begun>, Problem> {
+    let trace = call.trace_once().await?;
+    begun(&call, trace.resume().await?).await
+}
+
+/// Where to, and what to say there.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RewindBody {
+    /// The message to go back to; 0 is before the first.
+    after_sequence: u32,
+    /// What to say from there.
+    message: String,
+}
+
+async fn rewind(call: Call<crate::call::Nothing, RewindBody>) -> Result<Answer<Begun>, Problem> {
+    let trace = call.trace_once().await?;
+    let run = trace.rewind(Seq(call.body.after_sequence), call.body.message.as_str()).await?;
+    begun(&call, run).await
+}
+
+/// Which message.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RegenerateBody {
+    /// The message that is answered again; without it, the last of a user.
+    after_sequence: Option<u32>,
+}
+
+async fn regenerate(call: Call<crate::call::Nothing, RegenerateBody>) -> Result<Answer<Begun>, Problem> {
+    let trace = call.trace_once().await?;
+    let last = || async {
+        let tree = trace.tree().await?;
+        let said = tree.iter().rev().find(|message| message.is_current && message.role == mainpath::types::Role::User);
+        Ok::<_, Problem>(said.map(|message| message.seq))
+    };
+    let after = match call.body.after_sequence {
+        Some(after) => Seq(after),
+        None => last().await?.ok_or_else(|| Problem::field("/after_sequence", "nothing was said yet"))?,
+    };
+    begun(&call, trace.regenerate(after).await?).await
+}
+
+/// What to look at.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ReflectBody {
+    /// What to look at above all.
+    focus: Option<String>,
+}
+
+async fn reflect(call: Call<crate::call::Nothing, ReflectBody>) -> Result<Answer<Begun>, Problem> {
+    let trace = call.trace().await?;
+    let run = trace.reflect(call.body.focus.as_deref()).await?;
+    begun(&call, run).await
+}

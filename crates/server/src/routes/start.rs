@@ -1,0 +1,240 @@
+//! What is asked for of a new agent, and the agent that it makes.
+
+use crate::access::scope::Scope;
+use crate::call::Call;
+use crate::problem::Problem;
+use mainpath::agent::{AgentOptions, LimitOptions, PromptOptions, Sampling};
+use mainpath::providers::history::Loose;
+use mainpath::types::{Access, ApprovalMode, GoalId, Relations, TraceId};
+use mainpath::{Agent, Run};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::time::Duration;
+
+/// A new agent. One of `task` and `messages` is needed.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewAgent {
+    /// What it is to do.
+    pub task: Option<String>,
+    /// The same as a conversation in the form of any vendor, the last message being a user's.
+    pub messages: Option<Vec<Map<String, Value>>>,
+    /// The model, such as `anthropic:NAME`; without it the one that the server is configured for.
+    pub model: Option<String>,
+    /// The preset that it is made from.
+    pub agent: Option<String>,
+    /// The same under its other name.
+    pub agent_type: Option<String>,
+    /// The folder that it works in, within those that the server allows.
+    pub workspace: Option<String>,
+    /// A name for its trace.
+    pub name: Option<String>,
+    /// For whom it works, as the caller knows them.
+    pub uid: Option<String>,
+    /// A system text in the place of Mainpath's own.
+    pub system_prompt: Option<String>,
+    /// The same by the name of a file of the server's.
+    pub prompt_name: Option<String>,
+    /// What is added to the system text.
+    pub instructions: Option<String>,
+    /// The sampling temperature.
+    #[schemars(range(min = 0.0, max = 2.0))]
+    pub temperature: Option<f64>,
+    /// The tools that it may use: names, aliases and patterns.
+    pub tools: Option<Vec<String>>,
+    /// The only skills that it may use, which are loaded from the beginning.
+    pub skills: Option<Vec<String>>,
+    /// `call`: one call of the model, without tools.
+    #[serde(default)]
+    pub mode: Mode,
+    /// Whether what earlier work says about its task is shown to it.
+    #[serde(default = "yes")]
+    pub enable_memory: bool,
+    /// Whether calls that rules allow run unasked.
+    #[serde(default = "yes")]
+    pub auto_execute_tools: bool,
+    /// What happens to calls that need a person. `yes` needs the scope `approve`.
+    #[serde(default)]
+    pub approvals: ApprovalMode,
+    /// What it may do unasked. Anything but `ask` and `read-only` needs the scope `approve`.
+    pub access: Option<Access>,
+    /// Rules for it besides those of the server.
+    #[serde(default)]
+    pub rules: Rules,
+    /// Its limits.
+    #[serde(default)]
+    pub limits: Limits,
+    /// The JSON Schema that its final answer must match.
+    pub output_schema: Option<Map<String, Value>>,
+    /// The models to switch to when the first one fails for good.
+    #[serde(default)]
+    pub fallback: Vec<String>,
+    /// The trace that it belongs to.
+    pub parent_trace_id: Option<TraceId>,
+    /// The goal of that trace that it serves.
+    pub parent_goal_id: Option<u32>,
+    /// What else is kept with it.
+    #[serde(default)]
+    pub context: Map<String, Value>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Whether there are turns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// As many as it takes.
+    #[default]
+    Agent,
+    /// One call of the model.
+    Call,
+}
+
+/// Rules for one agent, such as `bash(cargo test *)`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Rules {
+    /// What is allowed without asking. Needs the scope `approve`.
+    pub allow: Vec<String>,
+    /// What is always asked about.
+    pub ask: Vec<String>,
+    /// What is denied, whatever else allows it.
+    pub deny: Vec<String>,
+}
+
+/// Limits of a run. 0 takes one away.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// Model turns.
+    pub max_iterations: Option<u32>,
+    /// Tool calls.
+    pub max_tool_calls: Option<u32>,
+    /// Tool calls in one turn.
+    pub max_calls_per_turn: Option<u32>,
+    /// Scripts of skills.
+    pub max_script_runs: Option<u32>,
+    /// Tokens, input and output together.
+    pub max_tokens: Option<u64>,
+    /// Money, in millionths.
+    pub max_cost_micros: Option<u64>,
+    /// Seconds of the run, waiting for people excluded.
+    pub timeout_s: Option<u64>,
+    /// Seconds of one tool call.
+    pub call_timeout_s: Option<u64>,
+    /// Seconds that an approval is waited for.
+    pub approval_timeout_s: Option<u64>,
+    /// Turns in a row in which the same tool may fail.
+    pub repeated_failures: Option<u32>,
+}
+
+impl Limits {
+    fn options(&self) -> LimitOptions {
+        LimitOptions {
+            turns: self.max_iterations,
+            calls: self.max_tool_calls,
+            calls_per_turn: self.max_calls_per_turn,
+            script_runs: self.max_script_runs,
+            tokens: self.max_tokens,
+            money: self.max_cost_micros,
+            time: self.timeout_s.map(Duration::from_secs),
+            call_time: self.call_timeout_s.map(Duration::from_secs),
+            approval_time: self.approval_timeout_s.map(Duration::from_secs),
+            repeated_failures: self.repeated_failures,
+            ..LimitOptions::default()
+        }
+    }
+}
+
+impl NewAgent {
+    fn options(&self) -> AgentOptions {
+        AgentOptions {
+            access: self.access,
+            tools: self.tools.clone(),
+            skills: self.skills.clone(),
+            ask_always: !self.auto_execute_tools,
+            single_call: self.mode == Mode::Call,
+            sampling: Sampling {
+                temperature: self.temperature,
+                output_schema: self.output_schema.clone().map(Value::Object),
+                fallback: self.fallback.clone(),
+                ..Sampling::default()
+            },
+            prompt: PromptOptions {
+                system: self.system_prompt.clone(),
+                file: self.prompt_name.clone(),
+                instructions: self.instructions.clone(),
+                ..PromptOptions::default()
+            },
+            limits: self.limits.options(),
+            name: self.name.clone(),
+            uid: self.uid.clone(),
+            relations: Relations {
+                parent_trace: self.parent_trace_id.clone(),
+                parent_goal: self.parent_goal_id.map(GoalId),
+                context: self.context.clone(),
+                ..Relations::default()
+            },
+            ..AgentOptions::default()
+        }
+    }
+
+    /// What it may do without a person needs a key that may decide.
+    fn check<Q, B>(&self, call: &Call<Q, B>) -> Result<(), Problem> {
+        if self.approvals == ApprovalMode::Yes {
+            call.needs(Scope::Approve, "approvals: yes")?;
+        }
+        if matches!(self.access, Some(Access::WorkspaceWrite | Access::Full)) {
+            call.needs(Scope::Approve, "this access")?;
+        }
+        if !self.rules.allow.is_empty() {
+            call.needs(Scope::Approve, "rules.allow")?;
+        }
+        Ok(())
+    }
+
+    /// The agent, ready to be started.
+    pub async fn agent<Q, B>(&self, call: &Call<Q, B>) -> Result<Agent, Problem> {
+        self.check(call)?;
+        let model = call.host.choose_model(self.model.as_deref()).await?;
+        let folder = call.app.workspace(&call.who, self.workspace.as_deref())?;
+        let mut agent = call.host.agent(model).options(self.options()).workspace(folder).approvals(self.approvals);
+        if let Some(preset) = self.agent.as_ref().or(self.agent_type.as_ref()) {
+            agent = agent.preset(preset);
+        }
+        if !self.enable_memory {
+            agent = agent.without_memory();
+        }
+        agent = self.rules.allow.iter().fold(agent, |agent, rule| agent.allow(rule));
+        agent = self.rules.ask.iter().fold(agent, |agent, rule| agent.ask(rule));
+        agent = self.rules.deny.iter().fold(agent, |agent, rule| agent.deny(rule));
+        Ok(match call.once()? {
+            Some(once) => agent.once(once),
+            None => agent,
+        })
+    }
+
+    /// Starts it. Errors: it has neither a task nor messages, or both, or cannot be started.
+    pub async fn start<Q, B>(&self, call: &Call<Q, B>) -> Result<Run, Problem> {
+        match (&self.task, &self.messages) {
+            (Some(_), Some(_)) => Err(Problem::field("/messages", "give task or messages, not both")),
+            (None, None) => Err(Problem::field("/task", "is missing: give task or messages")),
+            (Some(task), None) if task.trim().is_empty() => Err(Problem::field("/task", "is empty")),
+            (Some(task), None) => Ok(self.agent(call).await?.start(task).await?),
+            (None, Some(messages)) => {
+                let messages = conversation(messages)?;
+                Ok(self.agent(call).await?.start_with(messages).await?)
+            }
+        }
+    }
+}
+
+/// Messages in the form of any vendor. Errors: they are in none.
+pub fn conversation(messages: &[Map<String, Value>]) -> Result<Loose, Problem> {
+    let text = json!(messages).to_string();
+    Loose::read(None, &text).map_err(|error| Problem::field("/messages", error.to_string()))
+}

@@ -1,0 +1,297 @@
+//! Which traces there are, and what was said in them.
+
+use crate::about;
+use crate::access::scope::Scope;
+use crate::call::Call;
+use crate::problem::Problem;
+use crate::route::{Route, group};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use mainpath::Trace;
+use mainpath::index::{Position, Wanted};
+use mainpath::listing::Listed;
+use mainpath::trace::SubTrace;
+use mainpath::types::{Seq, TraceId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// As many of a list are given if nothing is said,
+const USUAL: usize = 50;
+/// and at most.
+const MOST: usize = 500;
+
+pub fn routes() -> Result<Vec<Route>, String> {
+    group(
+        "traces",
+        vec![
+            Route::json(about!(GET "/api/traces" list_traces "The traces, newest first."), Scope::Read, list),
+            Route::json(
+                about!(GET "/api/traces/running" list_running "The traces that go on now."),
+                Scope::Read,
+                running,
+            ),
+            Route::json(about!(GET "/api/search" search "Where words were said, in any trace."), Scope::Read, search),
+            Route::json(
+                about!(GET "/api/traces/{id}" get_trace "A trace: what it is about, where it stands, its plan, the agents that it has started."),
+                Scope::Read,
+                detail,
+            ),
+            Route::json(
+                about!(GET "/api/traces/{id}/messages" list_messages "What was said: on the main path, or all messages as a tree."),
+                Scope::Read,
+                messages,
+            ),
+        ],
+    )
+}
+
+/// How much of a list is wanted.
+pub fn most(limit: Option<u64>) -> usize {
+    limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(USUAL).clamp(1, MOST)
+}
+
+/// That a cursor was not given out by this server.
+pub fn bad_cursor() -> Problem {
+    let (place, pointer, detail) = ("query".into(), "/cursor".into(), "is no cursor of this list".into());
+    Problem::fields(vec![crate::problem::FieldProblem { place, pointer, detail }])
+}
+
+/// Which traces.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ListQuery {
+    /// At most so many.
+    #[schemars(range(min = 1, max = 500))]
+    limit: Option<u64>,
+    /// Where the list goes on: `next` of the part before.
+    cursor: Option<String>,
+    /// Those that stand so.
+    status: Option<String>,
+    /// Those of this preset.
+    agent: Option<String>,
+    /// Also those that belong to another.
+    #[serde(default)]
+    children: bool,
+}
+
+/// A part of the list.
+#[derive(Serialize, JsonSchema)]
+struct TraceList {
+    /// The traces.
+    traces: Vec<Listed>,
+    /// Where it goes on; absent at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+async fn list(call: Call<ListQuery>) -> Result<TraceList, Problem> {
+    let most = most(call.query.limit);
+    let after = call.query.cursor.as_deref().map(position).transpose()?;
+    let ListQuery { status, agent, children, .. } = call.query;
+    // Whether anybody drives a trace is not in the index: one that claims to run may be interrupted.
+    let of_index = status.as_deref().map(|status| if status == "interrupted" { "running" } else { status }.to_string());
+    let wanted = Wanted { most: most + 1, after, status: of_index, agent, with_children: children };
+    let mut rows = call.host.list(wanted).await?;
+    let next = rows.get(most).and_then(|_| rows.get(most - 1)).map(|row| cursor(row.modified, &row.trace));
+    rows.truncate(most);
+    rows.retain(|row| status.as_ref().is_none_or(|status| row.status == *status));
+    Ok(TraceList { traces: rows.iter().map(Listed::from).collect(), next })
+}
+
+fn cursor(modified: u64, trace: &TraceId) -> String {
+    URL_SAFE_NO_PAD.encode(format!("{modified} {trace}"))
+}
+
+fn position(cursor: &str) -> Result<Position, Problem> {
+    let read = || {
+        let text = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;
+        let (modified, trace) = text.split_once(' ')?;
+        Some(Position {
+            modified: modified.parse().ok().filter(|at: &u64| i64::try_from(*at).is_ok())?,
+            trace: trace.parse().ok()?,
+        })
+    };
+    read().ok_or_else(bad_cursor)
+}
+
+async fn running(call: Call) -> Result<TraceList, Problem> {
+    let wanted = Wanted { most: MOST, status: Some("running".into()), with_children: true, ..Wanted::default() };
+    let mut rows = call.host.list(wanted).await?;
+    rows.retain(|row| row.status == "running");
+    Ok(TraceList { traces: rows.iter().map(Listed::from).collect(), next: None })
+}
+
+/// What is looked for.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SearchQuery {
+    /// Words, all of which a message has.
+    q: String,
+    /// At most so many places.
+    #[schemars(range(min = 1, max = 500))]
+    limit: Option<u64>,
+}
+
+/// Places where words were said.
+#[derive(Serialize, JsonSchema)]
+struct Places {
+    /// The places, those of the trace that changed last first.
+    places: Vec<Place>,
+}
+
+/// A place where words were said.
+#[derive(Serialize, JsonSchema)]
+struct Place {
+    /// The trace.
+    trace: Listed,
+    /// The message.
+    sequence: Seq,
+    /// Who said it.
+    role: String,
+    /// The words before those that were found,
+    before: String,
+    /// those,
+    found: String,
+    /// and those after.
+    after: String,
+}
+
+async fn search(call: Call<SearchQuery>) -> Result<Places, Problem> {
+    let hits = call.host.search(&call.query.q, most(call.query.limit)).await?;
+    let place = |hit: &mainpath::index::Hit| Place {
+        trace: Listed::from(&hit.row),
+        sequence: hit.seq,
+        role: hit.role.to_string(),
+        before: hit.shown.before.clone(),
+        found: hit.shown.found.clone(),
+        after: hit.shown.after.clone(),
+    };
+    Ok(Places { places: hits.iter().map(place).collect() })
+}
+
+/// A trace: the fields of its `meta.json`, and these.
+#[derive(Serialize, JsonSchema)]
+struct TraceDetail {
+    /// Which.
+    trace_id: TraceId,
+    /// Where it stands.
+    status: String,
+    /// Its plan: `mission`, `current_id`, `goals`, and what was spent on each.
+    goal_tree: Map<String, Value>,
+    /// The agents that it has started.
+    sub_traces: Vec<SubTrace>,
+    /// What else is known of it: task, model, totals, result, …
+    #[serde(flatten)]
+    meta: Map<String, Value>,
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+async fn detail(call: Call) -> Result<TraceDetail, Problem> {
+    let trace = call.trace().await?;
+    let seen = trace.overview().await?;
+    let mut meta = object(seen.meta);
+    let said = meta.remove("status").and_then(|status| status.as_str().map(String::from)).unwrap_or_default();
+    meta.remove("trace_id");
+    let status = if said == "running" { standing(&trace).await?.into() } else { said };
+    Ok(TraceDetail {
+        trace_id: trace.id().clone(),
+        status,
+        goal_tree: object(seen.plan),
+        sub_traces: seen.agents,
+        meta,
+    })
+}
+
+/// Where a trace stands whose log says that it runs.
+async fn standing(trace: &Trace) -> Result<&'static str, Problem> {
+    Ok(match trace.status().await? {
+        mainpath::Status::Interrupted => "interrupted",
+        mainpath::Status::Waiting(_) => "waiting",
+        _ => "running",
+    })
+}
+
+/// Which messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Mode {
+    /// Those that the agent goes on from.
+    #[default]
+    MainPath,
+    /// Also those on side branches, and those that were gone back from.
+    All,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct MessagesQuery {
+    /// Which messages.
+    #[serde(default)]
+    mode: Mode,
+    /// At most so many.
+    #[schemars(range(min = 1, max = 500))]
+    limit: Option<u64>,
+    /// Where the list goes on: `next` of the part before.
+    cursor: Option<String>,
+}
+
+/// Messages.
+#[derive(Serialize, JsonSchema)]
+struct Messages {
+    /// The messages, oldest first.
+    messages: Vec<SaidMessage>,
+    /// Where the list goes on; absent at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+/// A message.
+#[derive(Serialize, JsonSchema)]
+struct SaidMessage {
+    /// Its number. A message is gone back to, and forked at, by it.
+    sequence: u64,
+    /// The message before it; `null` for a first one.
+    parent_sequence: Option<u64>,
+    /// Who said it: `user`, `assistant` or `tool`.
+    role: String,
+    /// What: a text, or an object with `text` and `tool_calls`, or with `tool_name` and `result`.
+    content: Value,
+    /// What else is known of it: `message_id`, `goal_id`, `created_at`, tokens, cost, its side branch, …
+    #[serde(flatten)]
+    more: Map<String, Value>,
+}
+
+async fn messages(call: Call<MessagesQuery>) -> Result<Messages, Problem> {
+    let trace = call.trace().await?;
+    let after: u64 = match call.query.cursor.as_deref() {
+        Some(cursor) => cursor.parse().map_err(|_| bad_cursor())?,
+        None => 0,
+    };
+    let most = most(call.query.limit);
+    let said = trace.said(call.query.mode == Mode::All).await?;
+    let number = |message: &Map<String, Value>, name: &str| message.get(name).and_then(Value::as_u64);
+    let mut rest = said.into_iter().filter(|message| number(message, "sequence") > Some(after));
+    let messages: Vec<SaidMessage> = rest
+        .by_ref()
+        .take(most)
+        .map(|mut more| SaidMessage {
+            sequence: number(&more, "sequence").unwrap_or_default(),
+            parent_sequence: number(&more, "parent_sequence"),
+            role: more.remove("role").and_then(|role| role.as_str().map(String::from)).unwrap_or_default(),
+            content: more.remove("content").unwrap_or_default(),
+            more: {
+                more.retain(|name, _| name != "sequence" && name != "parent_sequence");
+                more
+            },
+        })
+        .collect();
+    let next = rest.next().and_then(|_| messages.last()).map(|last| last.sequence.to_string());
+    Ok(Messages { messages, next })
+}

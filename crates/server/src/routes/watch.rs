@@ -1,0 +1,149 @@
+//! A trace is watched: as a stream of server-sent events, over a WebSocket, or a page of events at a time.
+
+use super::traces::most;
+use crate::about;
+use crate::access::scope::Scope;
+use crate::call::Call;
+use crate::problem::{Kind, Problem};
+use crate::route::{Gives, Route, group};
+use crate::stream::{Cursor, Feed, Wanted, socket, sse};
+use axum::body::Body;
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use mainpath::trace::Facts;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+pub fn routes() -> Result<Vec<Route>, String> {
+    let page = Gives {
+        status: 200,
+        about: "With `Accept: text/event-stream` the stream; else a page of events.",
+        media: "application/json",
+        schema: Some(|all| all.subschema_for::<Page>()),
+    };
+    let over = Gives { status: 204, about: "All was seen, and nothing goes on.", media: "", schema: None };
+    let socket =
+        Gives { status: 101, about: "The WebSocket: a message of JSON for each event.", media: "", schema: None };
+    group(
+        "streams",
+        vec![
+            Route::other(
+                about!(GET "/api/traces/{id}/events" list_events "What happens in a trace, from an event on."),
+                Scope::Read,
+                vec![page, over],
+                events,
+            )
+            .map(Route::long),
+            Route::other(
+                about!(GET "/api/traces/{id}/watch" watch_trace "The same over a WebSocket."),
+                Scope::Read,
+                vec![socket],
+                watch,
+            )
+            .map(|route| route.long().fails(&[400])),
+        ],
+    )
+}
+
+/// From where, and what.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct EventsQuery {
+    /// After this event: its number, or the cursor of the last frame. `Last-Event-ID` comes before it.
+    after: Option<String>,
+    /// The same under its other name.
+    since_event_id: Option<String>,
+    /// Also of the agents that it has started.
+    #[serde(default)]
+    children: bool,
+    /// Also pieces of what is still coming; they have no number and cannot be resumed.
+    deltas: Option<bool>,
+    /// The stream goes on when nothing happens any more.
+    #[serde(default)]
+    follow: bool,
+    /// Of a page: at most so many log events.
+    #[schemars(range(min = 1, max = 500))]
+    limit: Option<u64>,
+}
+
+/// A page of events.
+#[derive(Serialize, JsonSchema)]
+struct Page {
+    /// The events, under their published names. Several may share a number.
+    events: Vec<Map<String, Value>>,
+    /// The number of the last event of the trace.
+    head: u64,
+    /// After which the next page begins; absent at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+impl EventsQuery {
+    fn wanted(&self, last: Option<&str>) -> Wanted {
+        let text = last.or(self.after.as_deref()).or(self.since_event_id.as_deref()).filter(|text| !text.is_empty());
+        let cursor = text.map(str::parse::<Cursor>);
+        Wanted {
+            is_no_cursor: matches!(cursor, Some(Err(()))),
+            cursor: cursor.and_then(Result::ok),
+            children: self.children,
+            deltas: self.deltas.unwrap_or(true),
+            follow: self.follow,
+        }
+    }
+}
+
+fn header_of<'a, Q, B>(call: &'a Call<Q, B>, name: &str) -> Option<&'a str> {
+    call.headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+async fn events(call: Call<EventsQuery>) -> Result<Response<Body>, Problem> {
+    let trace = call.trace().await?;
+    let wanted = call.query.wanted(header_of(&call, "last-event-id"));
+    let streams = header_of(&call, header::ACCEPT.as_str()).is_some_and(|accept| accept.contains("text/event-stream"));
+    if !streams {
+        return page(&call, &trace, &wanted).await;
+    }
+    let is_resumed = wanted.cursor.is_some();
+    let feed = Feed::open(trace, wanted).await?;
+    // A page's EventSource comes back for ever unless it is told that nothing follows.
+    if is_resumed && feed.is_over {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::NO_CONTENT;
+        return Ok(response);
+    }
+    Ok(sse::response(feed))
+}
+
+async fn page(call: &Call<EventsQuery>, trace: &mainpath::Trace, wanted: &Wanted) -> Result<Response<Body>, Problem> {
+    let no_cursor = || {
+        let (place, pointer, detail) = ("query".into(), "/after".into(), "is no number of an event".into());
+        Problem::fields(vec![crate::problem::FieldProblem { place, pointer, detail }])
+    };
+    if wanted.is_no_cursor {
+        return Err(no_cursor());
+    }
+    let after = wanted.cursor.as_ref().map_or(0, Cursor::event);
+    let most = most(call.query.limit);
+    let Facts { facts, head } = trace.facts(after, most).await?;
+    let last = facts.iter().filter_map(|fact| fact["id"].as_u64()).next_back();
+    let next = last.filter(|last| *last < head).map(|last| last.to_string());
+    let object = |value| match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    };
+    let page = Page { events: facts.into_iter().map(object).collect(), head, next };
+    let mut response = Response::new(Body::from(json!(page).to_string()));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Ok(response)
+}
+
+async fn watch(mut call: Call<EventsQuery>) -> Result<Response<Body>, Problem> {
+    let trace = call.trace().await?;
+    let Some(upgrade) = call.socket.take() else {
+        return Err(Problem::new(Kind::UNSUPPORTED, "this is a WebSocket: ask for an upgrade, or use …/events"));
+    };
+    let wanted = call.query.wanted(None);
+    let feed = Feed::open(trace, wanted).await?;
+    let upgrade = upgrade.max_message_size(64 << 10).max_frame_size(64 << 10).protocols(["mainpath"]);
+    Ok(upgrade.on_upgrade(|opened| socket::give(opened, feed)))
+}

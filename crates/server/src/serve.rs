@@ -1,0 +1,216 @@
+//! The server: it listens, takes connections, and ends in order.
+
+use crate::access::audit::Audit;
+use crate::access::guard::Guard;
+use crate::access::keys::Keys;
+use crate::access::rate::Rate;
+use crate::answer::{answer, seal};
+use crate::app::{App, Tenants};
+use crate::docs;
+use crate::life::{Found, Runs, rest};
+use crate::problem::{Kind, Problem};
+use crate::route::Route;
+use crate::routes;
+use crate::settings::Settings;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{RawPathParams, Request};
+use axum::http::{Method, Response};
+use axum::routing::{MethodFilter, MethodRouter, on};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use mainpath::{Error, Host};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+
+/// How long a client may take to say what it wants.
+const HEAD: Duration = Duration::from_secs(10);
+
+/// A server that listens and has not begun to answer.
+pub struct Server {
+    app: Arc<App>,
+    router: Router,
+    listener: TcpListener,
+    settings: Settings,
+}
+
+impl Server {
+    /// Listens, as these settings say, for an installation. Errors: nothing can be listened on there, it could be reached from other
+    /// machines without TLS, or its files cannot be written.
+    pub async fn bind(host: Host, settings: Settings) -> Result<Server, Error> {
+        let address = settings.address;
+        if !address.ip().is_loopback() && !settings.is_insecure && !settings.is_behind_tls {
+            return Err(Error::of_field(
+                "server.address",
+                format_args!(
+                    " {address} can be reached from other machines, and keys would travel unencrypted: put a server with TLS \
+                     before it and say --behind-tls, or say --insecure"
+                ),
+            ));
+        }
+        let listener = TcpListener::bind(address).await.map_err(|error| {
+            Error::of_field("server.address", format_args!(" {address} cannot be listened on: {error}"))
+        })?;
+        let at = listener.local_addr()?;
+        let folder = host.home().data.join("server");
+        let keys = Keys::open(&folder)?;
+        keys.token()?;
+        let routes = routes::all().map_err(Error::failed)?;
+        let document = docs::document(&routes).map_err(Error::failed)?;
+        let workspaces = settings.workspaces.iter().map(|folder| {
+            let wrong = |error| Error::of_field("server.workspaces", format_args!(": {}: {error}", folder.display()));
+            folder.canonicalize().map_err(wrong)
+        });
+        let app = Arc::new(App {
+            workspaces: workspaces.collect::<Result<_, Error>>()?,
+            keys,
+            audit: Audit::new(&folder),
+            guard: Guard::new(at, settings.hosts.clone(), settings.origins.clone()),
+            rate: settings.rate.map(Rate::new),
+            largest: settings.max_body,
+            runs: Runs::default(),
+            is_ready: AtomicBool::new(false),
+            routes: routes.clone(),
+            document,
+            tenants: Tenants::new(host.home().data.join("tenants")),
+            host,
+        });
+        let router = router(&app, routes);
+        Ok(Server { app, router, listener, settings })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> Result<SocketAddr, Error> {
+        Ok(self.listener.local_addr()?)
+    }
+
+    /// Where the owner's own key lies.
+    pub fn token_file(&self) -> std::path::PathBuf {
+        self.app.keys.token_file()
+    }
+
+    /// Answers until `until` is over. Then it takes no request any more, lets what goes on come to rest, and returns: nothing is lost, and
+    /// a later start goes on with it. `tell` hears what people should know, a line each.
+    pub async fn serve(
+        self,
+        until: impl Future<Output = ()>,
+        tell: impl Fn(&str) + Clone + Send + Sync + 'static,
+    ) -> Result<(), Error> {
+        let Server { app, router, listener, settings } = self;
+        app.audit.add(
+            app.now(),
+            "mainpath serve",
+            "server_started",
+            json!({"address": listener.local_addr()?.to_string()}),
+        )?;
+        go_on(&app, settings.resumed_at_once, tell.clone());
+        app.is_ready.store(true, Ordering::Release);
+        let room = Arc::new(Semaphore::new(settings.connections));
+        let (ends, ended) = watch::channel(false);
+        tokio::pin!(until);
+        loop {
+            let Ok(permit) = Arc::clone(&room).acquire_owned().await else { break };
+            let stream = tokio::select! {
+                () = &mut until => break,
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, _)) => stream,
+                    // As when there are too many files: what was accepted goes on.
+                    Err(_) => {
+                        tokio::time::sleep(Duration::from_millis(50)).await;
+                        continue;
+                    }
+                },
+            };
+            let _ = stream.set_nodelay(true);
+            let (service, mut ended) = (TowerToHyperService::new(router.clone()), ended.clone());
+            tokio::spawn(async move {
+                let _permit = permit;
+                let connection = hyper::server::conn::http1::Builder::new()
+                    .timer(TokioTimer::new())
+                    .header_read_timeout(HEAD)
+                    .max_buf_size(64 << 10)
+                    .serve_connection(TokioIo::new(stream), service)
+                    .with_upgrades();
+                tokio::pin!(connection);
+                tokio::select! {
+                    _ = connection.as_mut() => return,
+                    _ = ended.wait_for(|ends| *ends) => connection.as_mut().graceful_shutdown(),
+                }
+                let _ = connection.await;
+            });
+        }
+        drop(listener);
+        app.is_ready.store(false, Ordering::Release);
+        let _ = ends.send(true);
+        let hosts = std::iter::once(app.host.clone()).chain(app.tenants.known());
+        let runtimes = hosts.map(|host| host.runtime().clone()).collect();
+        let going_on = app.runs.count();
+        if going_on > 0 {
+            tell(&format!("letting {going_on} run{} come to a checkpoint", if going_on == 1 { "" } else { "s" }));
+        }
+        if !rest(runtimes, settings.rest).await {
+            tell("what still goes on is taken up by the next start");
+        }
+        app.audit.add(app.now(), "mainpath serve", "server_ended", json!({}))
+    }
+}
+
+/// Goes on with what an earlier process left.
+fn go_on(app: &Arc<App>, at_once: usize, tell: impl Fn(&str) + Send + Sync + 'static) {
+    let app = Arc::clone(app);
+    tokio::spawn(async move {
+        let told = |found: Found| match found {
+            Found::GoesOn(trace) => tell(&format!("{trace} goes on")),
+            Found::SetAside(trace) => {
+                tell(&format!(
+                    "{trace} was under way each time that this process died: it is set aside; mainpath resume {trace}"
+                ));
+                let _ = app.audit.add(app.now(), "mainpath serve", "trace_set_aside", json!({"trace_id": trace}));
+            }
+        };
+        let hosts = app.tenants.all().map(|others| std::iter::once(app.host.clone()).chain(others));
+        let done = async {
+            for host in hosts? {
+                app.runs.go_on(&host, at_once, told).await?;
+            }
+            Ok::<(), Error>(())
+        };
+        if let Err(error) = done.await {
+            tell(&format!("what broke off cannot be taken up: {error}"));
+        }
+    });
+}
+
+/// The routes by their addresses.
+fn router(app: &Arc<App>, routes: Vec<Route>) -> Router {
+    let mut paths: BTreeMap<&'static str, MethodRouter> = BTreeMap::new();
+    for route in routes {
+        let filter = match route.method {
+            Method::POST => MethodFilter::POST,
+            Method::DELETE => MethodFilter::DELETE,
+            Method::PUT => MethodFilter::PUT,
+            _ => MethodFilter::GET,
+        };
+        let (path, app, route) = (route.path, Arc::clone(app), Arc::new(route));
+        let handler = move |params: RawPathParams, request: Request| answer(app, route, params, request);
+        let known = paths.remove(path).unwrap_or_default();
+        paths.insert(path, known.merge(on(filter, handler)));
+    }
+    let router = paths.into_iter().fold(Router::new(), |router, (path, methods)| {
+        router.route(path, methods.fallback(|| async { refused(Kind::METHOD, "this address has no such method") }))
+    });
+    let open = docs::open(Arc::clone(app));
+    router.merge(open).fallback(|| async { refused(Kind::NOT_FOUND, "there is nothing at this address; see /docs") })
+}
+
+fn refused(kind: Kind, detail: &str) -> Response<Body> {
+    let mut response = Problem::new(kind, detail).response();
+    seal(response.headers_mut());
+    response
+}
