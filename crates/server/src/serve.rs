@@ -4,7 +4,7 @@ use crate::access::audit::Audit;
 use crate::access::guard::Guard;
 use crate::access::keys::Keys;
 use crate::access::rate::Rate;
-use crate::answer::{answer, seal};
+use crate::answer::{Path, answer, seal};
 use crate::app::{App, Tenants};
 use crate::docs;
 use crate::life::{Found, Runs, rest};
@@ -14,7 +14,7 @@ use crate::routes;
 use crate::settings::Settings;
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{RawPathParams, Request};
+use axum::extract::Request;
 use axum::http::{Method, Response};
 use axum::routing::{MethodFilter, MethodRouter, on};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -198,7 +198,7 @@ fn router(app: &Arc<App>, routes: Vec<Route>) -> Router {
             _ => MethodFilter::GET,
         };
         let (path, app, route) = (route.path, Arc::clone(app), Arc::new(route));
-        let handler = move |params: RawPathParams, request: Request| answer(app, route, params, request);
+        let handler = move |path: Path, request: Request| answer(app, route, path, request);
         let known = paths.remove(path).unwrap_or_default();
         paths.insert(path, known.merge(on(filter, handler)));
     }

@@ -1,0 +1,9 @@
+//! The server over real sockets.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "these are tests")]
+
+mod access;
+mod bodies;
+mod once;
+mod streams;
+mod support;
