@@ -8,7 +8,7 @@ MODEL ?=
 FLAGS ?=
 SEEDS ?= 10000
 
-.PHONY: run build dist test advisories sbom package-check hardening mcp-servers skills-ref skill-collections lint bench simulation mutants redis clean
+.PHONY: run build dist test advisories sbom package-check hardening mcp-servers schemathesis skills-ref skill-collections lint bench simulation mutants redis clean
 
 ## Build and give an agent a task; without TASK, MODEL and any model that is set up, play the demonstration: make run TASK="…" MODEL="openai-compatible:http://127.0.0.1:8080/v1#name"
 run: build
@@ -26,7 +26,7 @@ dist:
 ## Everything that CI runs. Needs Rust, make, a C compiler, Node.js with npm and Python 3; installs the servers that the MCP
 ## tests talk to and the reference validator of skills below target/, and redis-server and Chromium (apt-get, as root) where they are
 ## missing.
-test: lint redis mcp-servers skills-ref
+test: lint redis mcp-servers skills-ref schemathesis
 	$(CARGO) test --workspace --locked
 	@echo "tests done"
 
@@ -51,6 +51,16 @@ $(SKILLS_REF)/.installed: crates/skills/tests/requirements.txt
 	@mkdir -p $(SKILLS_REF)
 	python3 -m venv $(SKILLS_REF)/venv
 	$(SKILLS_REF)/venv/bin/pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+## What fuzzes the server from its own document, at a pinned version.
+SCHEMATHESIS := target/schemathesis
+schemathesis: $(SCHEMATHESIS)/.installed
+
+$(SCHEMATHESIS)/.installed: crates/server/tests/requirements.txt
+	@mkdir -p $(SCHEMATHESIS)
+	python3 -m venv $(SCHEMATHESIS)/venv
+	$(SCHEMATHESIS)/venv/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
 ## Every skill of some published collections is loaded and judged as the reference validator does. It downloads them, by pip and npm, below target/.

@@ -9,6 +9,7 @@ mod app;
 mod call;
 mod docs;
 mod life;
+mod people;
 pub mod problem;
 #[doc(hidden)]
 pub mod route;

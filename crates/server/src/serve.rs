@@ -8,6 +8,7 @@ use crate::answer::{Path, answer, seal};
 use crate::app::{App, Tenants};
 use crate::docs;
 use crate::life::{Found, Runs, rest};
+use crate::people;
 use crate::problem::{Kind, Problem};
 use crate::route::Route;
 use crate::routes;
@@ -81,7 +82,7 @@ impl Server {
             tenants: Tenants::new(host.home().data.join("tenants")),
             host,
         });
-        let router = router(&app, routes);
+        let router = router(&app, routes).merge(people::routes(&app)?);
         Ok(Server { app, router, listener, settings })
     }
 

@@ -4,6 +4,7 @@
 
 mod access;
 mod bodies;
+mod fuzz;
 mod once;
 mod streams;
 mod support;
