@@ -7,7 +7,7 @@ use crate::access::rate::Rate;
 use crate::answer::{Path, answer, seal};
 use crate::app::{App, Tenants};
 use crate::docs;
-use crate::life::{Found, Runs, rest};
+use crate::life::{Found, Runs, rest, rested};
 use crate::people;
 use crate::problem::{Kind, Problem};
 use crate::route::Route;
@@ -149,8 +149,8 @@ impl Server {
         drop(listener);
         app.is_ready.store(false, Ordering::Release);
         let _ = ends.send(true);
-        let hosts = std::iter::once(app.host.clone()).chain(app.tenants.known());
-        let runtimes = hosts.map(|host| host.runtime().clone()).collect();
+        let hosts: Vec<Host> = std::iter::once(app.host.clone()).chain(app.tenants.known()).collect();
+        let runtimes = hosts.iter().map(|host| host.runtime().clone()).collect();
         let going_on = app.runs.count();
         if going_on > 0 {
             tell(&format!("letting {going_on} run{} come to a checkpoint", if going_on == 1 { "" } else { "s" }));
@@ -158,6 +158,7 @@ impl Server {
         if !rest(runtimes, settings.rest).await {
             tell("what still goes on is taken up by the next start");
         }
+        hosts.iter().try_for_each(rested)?;
         app.audit.add(app.now(), "mainpath serve", "server_ended", json!({}))
     }
 }
