@@ -6,7 +6,6 @@ use crate::access::keys::{Keys, Who};
 use crate::access::rate::Rate;
 use crate::life::Runs;
 use crate::problem::{Kind, Problem};
-use crate::route::Route;
 use mainpath::types::{Millis, TenantId};
 use mainpath::{Error, Host};
 use std::collections::BTreeMap;
@@ -35,8 +34,6 @@ pub struct App {
     pub runs: Runs,
     /// Whether the server takes requests for work.
     pub is_ready: AtomicBool,
-    /// All routes.
-    pub routes: Vec<Route>,
     /// The document of the routes.
     pub document: String,
     /// The homes of other tenants, once they were asked for.

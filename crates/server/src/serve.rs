@@ -77,7 +77,6 @@ impl Server {
             largest: settings.max_body,
             runs: Runs::default(),
             is_ready: AtomicBool::new(false),
-            routes: routes.clone(),
             document,
             tenants: Tenants::new(host.home().data.join("tenants")),
             host,
@@ -191,6 +190,7 @@ fn go_on(app: &Arc<App>, at_once: usize, tell: impl Fn(&str) + Send + Sync + 'st
 
 /// The routes by their addresses.
 fn router(app: &Arc<App>, routes: Vec<Route>) -> Router {
+    let open = docs::open(Arc::clone(app), &routes);
     let mut paths: BTreeMap<&'static str, MethodRouter> = BTreeMap::new();
     for route in routes {
         let filter = match route.method {
@@ -207,7 +207,6 @@ fn router(app: &Arc<App>, routes: Vec<Route>) -> Router {
     let router = paths.into_iter().fold(Router::new(), |router, (path, methods)| {
         router.route(path, methods.fallback(|| async { refused(Kind::METHOD, "this address has no such method") }))
     });
-    let open = docs::open(Arc::clone(app));
     router.merge(open).fallback(|| async { refused(Kind::NOT_FOUND, "there is nothing at this address; see /docs") })
 }
 
