@@ -4,7 +4,7 @@ use crate::problem::{Kind, Problem};
 use mainpath::runtime::{Phase, Runtime};
 use mainpath::types::TraceId;
 use mainpath::{Error, Host, Status, Trace};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -16,7 +16,33 @@ const MOST_DEATHS: u32 = 2;
 /// The runs that go on here.
 #[derive(Clone, Default)]
 pub struct Runs {
-    counts: Arc<Mutex<BTreeMap<PathBuf, usize>>>,
+    homes: Arc<Mutex<BTreeMap<PathBuf, Going>>>,
+}
+
+/// What goes on in a home.
+#[derive(Default)]
+struct Going {
+    /// Those that work now.
+    on: BTreeSet<TraceId>,
+    /// Those that are followed: also those that wait for people.
+    followed: BTreeSet<TraceId>,
+    /// Those that are about to begin.
+    begun: usize,
+}
+
+/// Room for a run that is about to begin.
+pub struct Slot {
+    runs: Runs,
+    home: PathBuf,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let mut homes = self.runs.homes();
+        if let Some(going) = homes.get_mut(&self.home) {
+            going.begun = going.begun.saturating_sub(1);
+        }
+    }
 }
 
 /// What became of a run that was left.
@@ -50,31 +76,37 @@ fn marks(host: &Host) -> PathBuf {
 }
 
 impl Runs {
-    fn counts(&self) -> MutexGuard<'_, BTreeMap<PathBuf, usize>> {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    fn homes(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Going>> {
+        self.homes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How many go on now, those that wait for people not counted.
     pub fn count(&self) -> usize {
-        self.counts().values().sum()
+        self.homes().values().map(|going| going.on.len()).sum()
     }
 
-    /// That another may go on in this home. Errors: as many do as may (`server.max_runs`).
-    pub fn room(&self, host: &Host) -> Result<(), Problem> {
-        let Some(most) = host.home().config.server.max_runs else { return Ok(()) };
-        let going_on = self.counts().get(&host.home().data).copied().unwrap_or(0);
-        match going_on < most.get() {
-            true => Ok(()),
-            false => Err(Problem {
-                retry_after: Some(1),
-                ..Problem::new(Kind::RATE, format!("{going_on} runs go on, which is as many as may (server.max_runs)"))
-            }),
+    /// Room for another in this home, which is held until it is followed. Errors: as many go on as may (`server.max_runs`).
+    pub fn room(&self, host: &Host) -> Result<Slot, Problem> {
+        let home = host.home().data.clone();
+        let mut homes = self.homes();
+        let going = homes.entry(home.clone()).or_default();
+        let count = going.on.len() + going.begun;
+        if let Some(most) = host.home().config.server.max_runs.filter(|most| count >= most.get()) {
+            let detail = format!("{count} runs go on, and {most} may (server.max_runs)");
+            return Err(Problem { retry_after: Some(1), ..Problem::new(Kind::RATE, detail) });
         }
+        going.begun += 1;
+        drop(homes);
+        Ok(Slot { runs: self.clone(), home })
     }
 
-    fn less(&self, home: &Path) {
-        if let Some(count) = self.counts().get_mut(home) {
-            *count = count.saturating_sub(1);
+    /// Notes whether a trace works.
+    fn note(&self, home: &Path, trace: &TraceId, works: bool) {
+        let mut homes = self.homes();
+        let going = homes.entry(home.into()).or_default();
+        match works {
+            true => drop(going.on.insert(trace.clone())),
+            false => drop(going.on.remove(trace)),
         }
     }
 
@@ -92,25 +124,23 @@ impl Runs {
         // One that cannot be marked goes on all the same; after a crash a person has to go on with it.
         let _ = std::fs::create_dir_all(marks(host)).and_then(|()| std::fs::write(&mark, format!("{deaths}\n")));
         let mut phases = host.runtime().phase(host.whose(), trace);
-        let (runs, home) = (self.clone(), host.home().data.clone());
+        let (runs, home, trace) = (self.clone(), host.home().data.clone(), trace.clone());
+        runs.note(&home, &trace, true);
+        if !runs.homes().entry(home.clone()).or_default().followed.insert(trace.clone()) {
+            return;
+        }
         tokio::spawn(async move {
-            let mut is_counted = false;
             loop {
                 let phase = phases.borrow_and_update().clone();
-                let goes_on = phase == Phase::Running;
-                match (goes_on, is_counted) {
-                    (true, false) => *runs.counts().entry(home.clone()).or_default() += 1,
-                    (false, true) => runs.less(&home),
-                    _ => {}
-                }
-                is_counted = goes_on;
+                runs.note(&home, &trace, phase == Phase::Running);
                 let has_ended = !matches!(phase, Phase::Running | Phase::Parked(_));
                 if has_ended || phases.changed().await.is_err() {
                     break;
                 }
             }
-            if is_counted {
-                runs.less(&home);
+            runs.note(&home, &trace, false);
+            if let Some(going) = runs.homes().get_mut(&home) {
+                going.followed.remove(&trace);
             }
             let _ = std::fs::remove_file(mark);
         });

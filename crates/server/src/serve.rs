@@ -1,6 +1,7 @@
 //! The server: it listens, takes connections, and ends in order.
 
 use crate::access::audit::Audit;
+use crate::access::cors;
 use crate::access::guard::Guard;
 use crate::access::keys::Keys;
 use crate::access::rate::Rate;
@@ -78,10 +79,11 @@ impl Server {
             runs: Runs::default(),
             is_ready: AtomicBool::new(false),
             document,
-            tenants: Tenants::new(host.home().data.join("tenants")),
+            tenants: Tenants::new(host.clone()),
             host,
         });
         let router = router(&app, routes).merge(people::routes(&app)?);
+        let router = router.layer(axum::middleware::from_fn_with_state(Arc::clone(&app), cors::checked));
         Ok(Server { app, router, listener, settings })
     }
 
@@ -115,7 +117,11 @@ impl Server {
         let (ends, ended) = watch::channel(false);
         tokio::pin!(until);
         loop {
-            let Ok(permit) = Arc::clone(&room).acquire_owned().await else { break };
+            let permit = tokio::select! {
+                () = &mut until => break,
+                permit = Arc::clone(&room).acquire_owned() => permit,
+            };
+            let Ok(permit) = permit else { break };
             let stream = tokio::select! {
                 () = &mut until => break,
                 accepted = listener.accept() => match accepted {
