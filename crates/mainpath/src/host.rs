@@ -182,7 +182,8 @@ impl Host {
         &self.inner.models
     }
 
-    pub(crate) fn check_model(&self, model: &str) -> Result<(), Error> {
+    /// Whether there can be such a model. Errors: no such name, or no key for it ([`ErrorKind::Auth`](crate::ErrorKind::Auth)).
+    pub fn check_model(&self, model: &str) -> Result<(), Error> {
         // Those that were added by hand are in no registry.
         if self.inner.models.has(model) { Ok(()) } else { Ok(self.inner.models.resolve(model).map(drop)?) }
     }

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "home")]
 use crate::Installation;
-use crate::{Error, Logs};
+use crate::{Error, Host, Logs, Trace};
 use mainpath_runtime::Vault;
 use mainpath_sessions::{Around, FilePlace, Session, SessionError, SessionPlace, Sessions};
 #[cfg(feature = "home")]
@@ -79,6 +79,34 @@ impl Held {
         let session = self.sessions.get(&session.name).unwrap_or_else(|_| session.clone());
         let prepared = prepare(&self.around(&app.logs, &app.vault), &session).await;
         prepared.ok().and_then(|prepared| prepared.unmirrored)
+    }
+}
+
+impl Host {
+    /// The trace that a session goes on with; `None` where there is no session of this name, or nothing was said in it yet. Errors: it is no
+    /// name, its file is damaged, or traces are not kept in files.
+    pub async fn session(&self, name: &str) -> Result<Option<Trace>, Error> {
+        let logs = self.files()?;
+        let session = match sessions(logs).get(name) {
+            Err(SessionError::Unknown(_)) => return Ok(None),
+            session => session?,
+        };
+        match session.trace.as_ref().filter(|trace| !session.is_expired(system_clock()) && logs.is_there(trace)) {
+            Some(trace) => Ok(Some(self.trace(trace).await?)),
+            None => Ok(None),
+        }
+    }
+
+    /// Has a session go on with this trace from now on; it is made if there is none of this name. Errors: as [`Host::session`]'s, or
+    /// nothing can be written.
+    pub fn point_session(&self, name: &str, trace: &TraceId) -> Result<(), Error> {
+        let held = Held::new(self.files()?)?;
+        let (mut session, _) = held.for_run(self.files()?, name)?;
+        held.point(&mut session, trace)
+    }
+
+    fn files(&self) -> Result<&Logs, Error> {
+        self.logs().ok_or_else(|| Error::failed("there are no sessions where traces are not kept in files"))
     }
 }
 

@@ -31,7 +31,7 @@ pub async fn answer(app: Shared, route: Arc<Route>, path: Path, request: Request
         Ok(path) => answered(&app, &route, path, &mut parts, body).await,
         Err(_) => Err(Problem::not_found("the address is not UTF-8")),
     };
-    let mut response = done.unwrap_or_else(|problem| problem.response());
+    let mut response = done.unwrap_or_else(|problem| route.errors.response(&problem));
     seal(response.headers_mut());
     response
 }

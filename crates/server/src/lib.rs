@@ -8,7 +8,9 @@ mod answer;
 mod app;
 mod call;
 mod docs;
+mod errors;
 mod life;
+mod openai;
 mod people;
 pub mod problem;
 #[doc(hidden)]

@@ -110,6 +110,12 @@ impl Problem {
         Problem::fields(vec![FieldProblem { place, pointer, detail }])
     }
 
+    /// The same problem, of a field of the body.
+    pub fn of_field(self, pointer: impl Into<String>) -> Problem {
+        let (pointer, detail) = (pointer.into(), self.detail.clone());
+        Problem { errors: vec![FieldProblem { place: "body".into(), pointer, detail }], ..self }
+    }
+
     /// There is no such thing.
     pub fn not_found(detail: impl Into<String>) -> Problem {
         Problem::new(Kind::NOT_FOUND, detail)

@@ -2,6 +2,7 @@
 
 use crate::access::scope::Scope;
 use crate::call::{Answer, Call, Nothing};
+use crate::errors::Errors;
 use crate::problem::Problem;
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Method, Response, StatusCode, header};
@@ -48,6 +49,15 @@ pub struct Takes {
     pub is_optional: bool,
 }
 
+/// A header that a route takes.
+#[derive(Clone, Copy)]
+pub struct TakesHeader {
+    /// Its name.
+    pub name: &'static str,
+    /// What it says.
+    pub about: &'static str,
+}
+
 /// A route.
 #[derive(Clone)]
 pub struct Route {
@@ -75,6 +85,10 @@ pub struct Route {
     pub gives: Vec<Gives>,
     /// The statuses of the problems that it answers besides those that any route has.
     pub fails: Vec<u16>,
+    /// The form in which it answers problems.
+    pub errors: Errors,
+    /// The headers that it takes besides those that any route has.
+    pub headers: Vec<TakesHeader>,
     /// Whether the answer may take longer than others.
     pub is_long: bool,
     /// Its code.
@@ -193,6 +207,8 @@ impl Route {
             waits: false,
             gives,
             fails: Vec::new(),
+            errors: Errors::Problems,
+            headers: Vec::new(),
             is_long: false,
             code,
         })
@@ -235,6 +251,26 @@ impl Route {
     /// It may take long.
     pub fn long(mut self) -> Route {
         self.is_long = true;
+        self
+    }
+
+    /// It answers problems in this form.
+    pub fn errors(mut self, errors: Errors) -> Route {
+        self.errors = errors;
+        self
+    }
+
+    /// It takes a header.
+    pub fn header(mut self, name: &'static str, about: &'static str) -> Route {
+        self.headers.push(TakesHeader { name, about });
+        self
+    }
+
+    /// The same status with another body.
+    pub fn or_streams(mut self, media: &'static str, about: &'static str) -> Route {
+        if let Some(status) = self.gives.first().map(|first| first.status) {
+            self.gives.push(Gives { status, about, media, schema: None });
+        }
         self
     }
 

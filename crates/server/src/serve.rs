@@ -8,7 +8,9 @@ use crate::access::rate::Rate;
 use crate::answer::{Path, answer, seal};
 use crate::app::{App, Tenants};
 use crate::docs;
+use crate::errors::Errors;
 use crate::life::{Found, Runs, rest, rested};
+use crate::openai;
 use crate::people;
 use crate::problem::{Kind, Problem};
 use crate::route::Route;
@@ -17,7 +19,7 @@ use crate::settings::Settings;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::{Method, Response};
+use axum::http::{Method, Response, Uri};
 use axum::routing::{MethodFilter, MethodRouter, on};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -63,7 +65,8 @@ impl Server {
         let folder = host.home().data.join("server");
         let keys = Keys::open(&folder)?;
         keys.token()?;
-        let routes = routes::all().map_err(Error::failed)?;
+        let mut routes = routes::all().map_err(Error::failed)?;
+        routes.extend(openai::routes().map_err(Error::failed)?);
         let document = docs::document(&routes).map_err(Error::failed)?;
         let workspaces = settings.workspaces.iter().map(|folder| {
             let wrong = |error| Error::of_field("server.workspaces", format_args!(": {}: {error}", folder.display()));
@@ -211,13 +214,18 @@ fn router(app: &Arc<App>, routes: Vec<Route>) -> Router {
         paths.insert(path, known.merge(on(filter, handler)));
     }
     let router = paths.into_iter().fold(Router::new(), |router, (path, methods)| {
-        router.route(path, methods.fallback(|| async { refused(Kind::METHOD, "this address has no such method") }))
+        router.route(
+            path,
+            methods.fallback(|uri: Uri| async move { refused(&uri, Kind::METHOD, "this address has no such method") }),
+        )
     });
-    router.merge(open).fallback(|| async { refused(Kind::NOT_FOUND, "there is nothing at this address; see /docs") })
+    router.merge(open).fallback(|uri: Uri| async move {
+        refused(&uri, Kind::NOT_FOUND, "there is nothing at this address; see /docs")
+    })
 }
 
-fn refused(kind: Kind, detail: &str) -> Response<Body> {
-    let mut response = Problem::new(kind, detail).response();
+fn refused(uri: &Uri, kind: Kind, detail: &str) -> Response<Body> {
+    let mut response = Errors::at(uri.path()).response(&Problem::new(kind, detail));
     seal(response.headers_mut());
     response
 }

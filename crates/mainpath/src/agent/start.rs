@@ -99,6 +99,17 @@ impl Agent {
     }
 }
 
+impl Host {
+    /// The trace that was started under a caller's key, if one was. Errors: the store cannot be read.
+    pub async fn started_under(&self, once: &Once) -> Result<Option<Trace>, Error> {
+        let id = id_of(once).map_err(|error| Error::failed(error.to_string()))?;
+        match self.trace(&id).await {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            trace => trace.map(Some),
+        }
+    }
+}
+
 /// The id of the trace that is made under a key.
 pub(crate) fn id_of(once: &Once) -> Result<TraceId, mainpath_types::BadName> {
     let hash = Sha256::digest(once.key.as_bytes());

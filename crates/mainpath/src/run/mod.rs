@@ -5,9 +5,11 @@ mod family;
 mod following;
 mod outcome;
 mod pending;
+mod record;
 mod telling;
 
 pub use outcome::{Outcome, Status};
+pub use record::{RunRecord, SaidInTurn, is_turn};
 
 use crate::event::RunEvent;
 use crate::trace::Read;

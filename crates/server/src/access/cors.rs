@@ -2,6 +2,7 @@
 
 use crate::answer::seal;
 use crate::app::App;
+use crate::errors::Errors;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
@@ -16,7 +17,7 @@ pub async fn checked(State(app): State<Arc<App>>, request: Request, next: Next) 
     let path = request.uri().path();
     let origin = match app.guard.check(request.headers()) {
         Err(problem) if !ANYWHERE.iter().any(|open| path.starts_with(open)) => {
-            let mut response = problem.response();
+            let mut response = Errors::at(path).response(&problem);
             seal(response.headers_mut());
             return response;
         }

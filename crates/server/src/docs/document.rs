@@ -1,8 +1,8 @@
 //! The routes as an OpenAPI 3.1 document, whose schemas are those that requests are held to.
 
-use crate::problem::{Kind, Problem};
+use crate::errors::Errors;
+use crate::problem::Problem;
 use crate::route::{Gives, Route, Takes};
-use axum::http::StatusCode;
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
@@ -16,7 +16,7 @@ pub fn document(routes: &[Route]) -> Result<String, String> {
     });
     let mut schemas = settings.into_generator();
     schemas.subschema_for::<Problem>();
-    let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
+    let mut paths: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
     let mut names: Vec<&str> = Vec::new();
     for route in routes {
         if names.contains(&route.name) {
@@ -24,7 +24,7 @@ pub fn document(routes: &[Route]) -> Result<String, String> {
         }
         names.push(route.name);
         let method = route.method.as_str().to_lowercase();
-        paths.entry(route.path).or_default().insert(method, operation(route, &mut schemas));
+        paths.entry(shown(route.path)).or_default().insert(method, operation(route, &mut schemas));
     }
     for (path, about, media) in [
         ("/health", "Whether the process lives.", "application/json"),
@@ -43,7 +43,7 @@ pub fn document(routes: &[Route]) -> Result<String, String> {
         let operation = json!({
             "operationId": name, "summary": about, "tags": ["about"], "security": [], "responses": answers,
         });
-        paths.entry(path).or_default().insert("get".into(), operation);
+        paths.entry(path.into()).or_default().insert("get".into(), operation);
     }
     let document = json!({
         "openapi": "3.1.0",
@@ -85,9 +85,19 @@ fn operation(route: &Route, schemas: &mut SchemaGenerator) -> Value {
             "schema": {"type": "string"},
         }));
     }
+    parameters.extend(route.headers.iter().map(|header| {
+        json!({
+            "name": header.name, "in": "header", "required": false, "description": header.about,
+            "schema": {"type": "string"},
+        })
+    }));
     let mut answers: BTreeMap<String, Value> = BTreeMap::new();
     for gives in &route.gives {
-        answers.insert(gives.status.to_string(), given(gives, schemas));
+        let (status, given) = (gives.status.to_string(), given(gives, schemas));
+        match answers.get_mut(&status) {
+            Some(known) => joined(known, given),
+            None => drop(answers.insert(status, given)),
+        }
     }
     let mut fails = vec![401, 403, 429, 500, 503];
     if path_parts(route.path).next().is_some() {
@@ -103,7 +113,8 @@ fn operation(route: &Route, schemas: &mut SchemaGenerator) -> Value {
         fails.push(507);
     }
     for status in fails.into_iter().chain(route.fails.iter().copied()) {
-        answers.entry(status.to_string()).or_insert_with(|| failure(status));
+        let status = route.errors.status(status);
+        answers.entry(status.to_string()).or_insert_with(|| route.errors.failure(status, schemas));
     }
     let needs = route.needs.map(|scope| format!("\n\nNeeds the scope `{scope}`.")).unwrap_or_default();
     let mut operation = json!({
@@ -120,7 +131,14 @@ fn operation(route: &Route, schemas: &mut SchemaGenerator) -> Value {
 }
 
 fn path_parts(path: &str) -> impl Iterator<Item = &str> {
-    path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
+    path.split('/')
+        .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
+        .map(|name| name.trim_start_matches('*'))
+}
+
+/// A path as the document has it: it knows no parts that hold slashes.
+fn shown(path: &str) -> String {
+    path.replace("{*", "{")
 }
 
 fn query_parameters(query: &Takes, schemas: &mut SchemaGenerator) -> Vec<Value> {
@@ -162,18 +180,15 @@ fn given(gives: &Gives, schemas: &mut SchemaGenerator) -> Value {
     answer
 }
 
+/// A further body for the same status.
+fn joined(known: &mut Value, more: Value) {
+    let (Some(words), Some(also)) = (known["description"].as_str(), more["description"].as_str()) else { return };
+    known["description"] = format!("{words} {also}").into();
+    if let (Some(content), Some(more)) = (known["content"].as_object_mut(), more["content"].as_object()) {
+        content.extend(more.clone());
+    }
+}
+
 fn failure(status: u16) -> Value {
-    let kinds: Vec<&Kind> = Kind::ALL.iter().filter(|kind| kind.status == status).collect();
-    let words = match kinds.as_slice() {
-        [] => StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason()).unwrap_or("").to_string(),
-        kinds => kinds
-            .iter()
-            .map(|kind| format!("{} (`/problems/{}`)", kind.title, kind.name))
-            .collect::<Vec<_>>()
-            .join("; "),
-    };
-    json!({
-        "description": words,
-        "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
-    })
+    Errors::Problems.failure(status, &mut SchemaGenerator::default())
 }

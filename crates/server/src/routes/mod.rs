@@ -6,7 +6,7 @@ mod keys;
 mod lists;
 mod look;
 mod runs;
-mod start;
+pub mod start;
 mod traces;
 mod watch;
 

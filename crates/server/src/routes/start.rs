@@ -5,7 +5,7 @@ use crate::call::Call;
 use crate::problem::{Kind, Problem};
 use mainpath::agent::{AgentOptions, LimitOptions, PromptOptions, Sampling};
 use mainpath::providers::history::Loose;
-use mainpath::types::{Access, ApprovalMode, GoalId, Relations, TenantId, TraceId};
+use mainpath::types::{Access, ApprovalMode, Effort, GoalId, Relations, TenantId, TraceId};
 use mainpath::{Agent, Error, ErrorKind, Run};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -41,6 +41,8 @@ pub struct NewAgent {
     /// The sampling temperature.
     #[schemars(range(min = 0.0, max = 2.0))]
     pub temperature: Option<f64>,
+    /// How much the model thinks before it answers.
+    pub effort: Option<Effort>,
     /// The tools that it may use: names, aliases and patterns.
     pub tools: Option<Vec<String>>,
     /// The only skills that it may use, which are loaded from the beginning.
@@ -160,6 +162,7 @@ impl NewAgent {
             single_call: self.mode == Mode::Call,
             sampling: Sampling {
                 temperature: self.temperature,
+                effort: self.effort,
                 output_schema: self.output_schema.clone().map(Value::Object),
                 fallback: self.fallback.clone(),
                 ..Sampling::default()

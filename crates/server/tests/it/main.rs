@@ -6,5 +6,6 @@ mod access;
 mod bodies;
 mod fuzz;
 mod once;
+mod openai;
 mod streams;
 mod support;

@@ -1,0 +1,173 @@
+//! `POST /v1/chat/completions`.
+
+use super::chat_answer::{Chunks, Completion, failed};
+use super::conversation::{Begun, HEADERS, Settings, Wanted, begin};
+use super::format::{WantedForm, schema};
+use super::leash::Leash;
+use super::messages::Sent;
+use super::refused::{RefusedFields, check, unsupported};
+use super::sse;
+use super::told::{Step, Told};
+use crate::about;
+use crate::access::scope::Scope;
+use crate::call::{Call, Nothing};
+use crate::errors::Errors;
+use crate::problem::{Kind, Problem};
+use crate::route::{Gives, Route, group};
+use axum::body::Body;
+use axum::http::{HeaderValue, Response, header};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// The efforts that can be asked for.
+const EFFORTS: [&str; 3] = ["low", "medium", "high"];
+
+pub fn routes() -> Result<Vec<Route>, String> {
+    let answer = Gives {
+        status: 200,
+        about: "The answer of the agent.",
+        media: "application/json",
+        schema: Some(|all| all.subschema_for::<Completion>()),
+    };
+    let route = Route::other(
+        about!(POST "/v1/chat/completions" openai_chat "Has an agent answer a conversation: its tools run inside Mainpath, under its rules."),
+        Scope::Run,
+        vec![answer],
+        complete,
+    );
+    let route = route.map(|route| {
+        let route = route.or_streams("text/event-stream", "With `stream`: chunks.").once().long();
+        let route = HEADERS.iter().fold(route, |route, (name, about)| route.header(name, about));
+        route.fails(&[404, 502]).errors(Errors::OpenAi)
+    });
+    group("OpenAI-compatible", vec![route])
+}
+
+/// A conversation to be answered.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[schemars(transform = closed)]
+pub struct ChatBody {
+    /// `mainpath/NAME` for an agent, such as `mainpath/default`; or a model's own name, for the default agent on that model.
+    model: String,
+    /// The conversation, the last message being a user's. What it says to the system is added to the agent's instructions.
+    messages: Vec<Map<String, Value>>,
+    /// The answer comes in chunks, as server-sent events.
+    stream: Option<bool>,
+    /// What else is streamed.
+    stream_options: Option<StreamOptions>,
+    /// The sampling temperature.
+    #[schemars(range(min = 0.0, max = 2.0))]
+    temperature: Option<f64>,
+    /// How much the model thinks: `low`, `medium` or `high`.
+    reasoning_effort: Option<String>,
+    /// The form of the answer.
+    response_format: Option<WantedForm>,
+    /// Kept with the trace.
+    metadata: Option<BTreeMap<String, String>>,
+    /// For whom it works, as the caller knows them.
+    user: Option<String>,
+    /// The same under its other name.
+    safety_identifier: Option<String>,
+    /// Only `false`: completions cannot be fetched later. The trace is kept in any case.
+    store: Option<bool>,
+    #[serde(flatten)]
+    refused: RefusedFields,
+}
+
+/// What else is streamed.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StreamOptions {
+    /// A last chunk tells what was used.
+    include_usage: Option<bool>,
+    /// Only `false`: nothing is obfuscated.
+    include_obfuscation: Option<bool>,
+}
+
+impl StreamOptions {
+    /// Errors: what is not supported is wanted.
+    pub fn check(self) -> Result<bool, Problem> {
+        match self.include_obfuscation {
+            Some(true) => Err(unsupported("/stream_options/include_obfuscation", "nothing is obfuscated")),
+            _ => Ok(self.include_usage.unwrap_or_default()),
+        }
+    }
+}
+
+/// An object with no other fields.
+pub fn closed(schema: &mut schemars::Schema) {
+    schema.insert("additionalProperties".into(), json!(false));
+    schema.remove("unevaluatedProperties");
+}
+
+/// How much the model is to think. Errors: it cannot think so much.
+pub fn effort(wanted: Option<&String>, pointer: &str) -> Result<Option<String>, Problem> {
+    match wanted {
+        Some(effort) if !EFFORTS.contains(&effort.as_str()) => {
+            Err(unsupported(pointer, format!("must be one of {}", EFFORTS.join(", "))))
+        }
+        effort => Ok(effort.cloned()),
+    }
+}
+
+impl ChatBody {
+    fn wanted(&self) -> Result<Wanted, Problem> {
+        check(&self.refused)?;
+        if self.store == Some(true) {
+            return Err(unsupported("/store", "completions cannot be fetched later: use /v1/responses, or the trace"));
+        }
+        Ok(Wanted {
+            sent: Sent::chat(self.messages.clone())?,
+            settings: Settings {
+                model: self.model.clone(),
+                temperature: self.temperature,
+                effort: effort(self.reasoning_effort.as_ref(), "/reasoning_effort")?,
+                schema: schema(self.response_format.as_ref(), "/response_format")?,
+                metadata: self.metadata.clone(),
+                ..Settings::default()
+            },
+            user: self.user.clone().or_else(|| self.safety_identifier.clone()),
+            previous: None,
+        })
+    }
+}
+
+async fn complete(call: Call<Nothing, ChatBody>) -> Result<Response<Body>, Problem> {
+    let body = &call.body;
+    let with_usage = body.stream_options.unwrap_or_default().check()?;
+    if body.stream_options.is_some() && body.stream != Some(true) {
+        return Err(unsupported("/stream_options", "is only for streams"));
+    }
+    let Begun { run, id, record } = begin(&call, body.wanted()?).await?;
+    let mut leash = Leash::new(&call, run.trace());
+    let mut told = Told::new(run, &record);
+    let (name, model) = (id.with("chatcmpl"), body.model.clone());
+    let mut response = if body.stream == Some(true) {
+        sse::response(told, Some(leash), Chunks::new(name, model, record.began, with_usage, &id.trace))
+    } else {
+        let record = loop {
+            match told.next().await {
+                Some(Ok(Step::Ended(record))) => break record,
+                Some(Ok(_)) => {}
+                Some(Err(error)) => return Err(error.into()),
+                None => return Err(Problem::new(Kind::INTERNAL, "the run has no end")),
+            }
+        };
+        leash.release();
+        match failed(&record) {
+            Some(problem) => super::error::run_failed(&problem),
+            None => {
+                let answer = Completion::of(name, model, &id.trace, &record);
+                let mut response = Response::new(Body::from(json!(answer).to_string()));
+                response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+                response
+            }
+        }
+    };
+    if let Ok(trace) = HeaderValue::try_from(id.trace.as_str()) {
+        response.headers_mut().insert("mainpath-trace", trace);
+    }
+    Ok(response)
+}

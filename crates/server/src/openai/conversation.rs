@@ -1,0 +1,323 @@
+//! Which conversation a request belongs to, and the run that it begins: of a new trace, or of one that goes on.
+
+use super::messages::Sent;
+use super::models::{Agent, find};
+use super::refused::unsupported;
+use crate::call::Call;
+use crate::problem::{FieldProblem, Kind, Problem};
+use crate::routes::start::{Limits, NewAgent, Rules, conversation};
+use mainpath::event::RunEvent;
+use mainpath::types::{ApprovalMode, TraceId};
+use mainpath::{Run, RunRecord, Status, Trace};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// The headers that this face takes.
+pub const HEADERS: [(&str, &str); 3] = [
+    (
+        "Mainpath-Session",
+        "The conversation: the name of a session, which is made if there is none, or the id of a trace. What is new in the request is said there.",
+    ),
+    (
+        "Mainpath-Approvals",
+        "What happens to calls that need a person: `deny` (the default), `ask` (they wait until somebody decides, at `/api/traces/{id}/approvals`), or `yes`, which needs the scope `approve`.",
+    ),
+    ("Mainpath-Workspace", "The folder that the agent works in, within those that the server allows."),
+];
+
+/// Under which name the settings are kept in a trace.
+const KEPT: &str = "openai";
+
+/// What a request says of the agent. A conversation keeps what it began with.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Settings {
+    /// The model, as the caller names it.
+    pub model: String,
+    /// What is added to the system text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// The sampling temperature.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// How much the model thinks: `low`, `medium` or `high`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
+    /// The JSON Schema of the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Map<String, Value>>,
+    /// The most tool calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tool_calls: Option<u32>,
+    /// What the caller keeps with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<BTreeMap<String, String>>,
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// What is said.
+    pub sent: Sent,
+    /// What the agent is to be.
+    pub settings: Settings,
+    /// For whom it works, as the caller knows them.
+    pub user: Option<String>,
+    /// The response that it goes on from.
+    pub previous: Option<ResponseId>,
+}
+
+/// The name of a response: a run of a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResponseId {
+    /// The trace.
+    pub trace: TraceId,
+    /// The run's number.
+    pub run: u32,
+}
+
+impl ResponseId {
+    /// Reads one. `None`: it is none.
+    pub fn read(text: &str) -> Option<ResponseId> {
+        let (trace, run) = text.strip_prefix("resp_")?.rsplit_once('_')?;
+        let run = run.parse().ok().filter(|number: &u32| number.to_string() == run)?;
+        Some(ResponseId { trace: trace.parse().ok()?, run })
+    }
+
+    /// With another beginning, such as `chatcmpl`.
+    pub fn with(&self, begin: &str) -> String {
+        format!("{begin}_{}_{}", self.trace, self.run)
+    }
+}
+
+/// A run that was begun.
+pub struct Begun {
+    /// It, followed since it began.
+    pub run: Run,
+    /// Its name.
+    pub id: ResponseId,
+    /// What is known of it.
+    pub record: RunRecord,
+}
+
+/// The settings that a trace keeps; `None` of one that was begun elsewhere.
+pub fn kept(record: &RunRecord) -> Option<Settings> {
+    serde_json::from_value(record.spec.relations.context.get(KEPT)?.clone()).ok()
+}
+
+/// The text of a header. Errors: it is none.
+pub fn header<'a, Q, B>(call: &'a Call<Q, B>, name: &str) -> Result<Option<&'a str>, Problem> {
+    let Some(value) = call.headers.get(name.to_ascii_lowercase()) else { return Ok(None) };
+    let text = value.to_str().map_err(|_| wrong_header(name, "is no ASCII text"))?;
+    Ok(Some(text.trim()).filter(|text| !text.is_empty()))
+}
+
+fn wrong_header(name: &str, detail: &str) -> Problem {
+    let (place, pointer, detail) = ("header".into(), format!("/{name}"), detail.into());
+    Problem::fields(vec![FieldProblem { place, pointer, detail }])
+}
+
+/// What happens to calls that need a person.
+fn approvals<Q, B>(call: &Call<Q, B>) -> Result<ApprovalMode, Problem> {
+    match header(call, "Mainpath-Approvals")? {
+        None | Some("deny") => Ok(ApprovalMode::Deny),
+        Some("ask") => Ok(ApprovalMode::Ask),
+        Some("yes") => Ok(ApprovalMode::Yes),
+        Some(_) => Err(wrong_header("Mainpath-Approvals", "must be deny, ask or yes")),
+    }
+}
+
+/// Begins the run that a request asks for. Errors: what cannot be used, or the conversation cannot go on.
+pub async fn begin<Q, B>(call: &Call<Q, B>, wanted: Wanted) -> Result<Begun, Problem> {
+    let session = header(call, "Mainpath-Session")?;
+    let run = match (&wanted.previous, session) {
+        (Some(_), Some(_)) => {
+            return Err(unsupported("/previous_response_id", "give this or the header Mainpath-Session, not both"));
+        }
+        (Some(previous), None) => {
+            let none = || Problem::not_found("there is no such response").of_field("/previous_response_id");
+            let trace = call.host.trace(&previous.trace).await.map_err(|_| none())?;
+            let record = trace.run_record(previous.run).await.map_err(|_| none())?;
+            check_settings(call, &wanted, &record)?;
+            let text = wanted.sent.news()?;
+            let once = call.once()?;
+            let trace = once.clone().map_or_else(|| trace.clone(), |once| trace.once(once));
+            let trace = trace.after_run(previous.run).await?;
+            once.map_or_else(|| trace.clone(), |once| trace.once(once)).say(text).await?
+        }
+        (None, Some(name)) => in_session(call, &wanted, name).await?,
+        (None, None) => start(call, &wanted).await?,
+    };
+    begun(call, run).await
+}
+
+/// Follows a run up to its beginning. Errors: what was said was refused.
+async fn begun<Q, B>(call: &Call<Q, B>, mut run: Run) -> Result<Begun, Problem> {
+    let trace = run.trace().clone();
+    call.app.runs.follow(&call.host, trace.id(), 0);
+    let number = loop {
+        match run.next().await {
+            Some(Ok(RunEvent::RunStarted(started))) => break started.run,
+            Some(Ok(_)) => {}
+            Some(Err(error)) => return Err(error.into()),
+            None => return Err(Problem::new(Kind::INTERNAL, "the run never began")),
+        }
+    };
+    let record = trace.run_record(number).await?;
+    Ok(Begun { run, id: ResponseId { trace: trace.id().clone(), run: number }, record })
+}
+
+async fn in_session<Q, B>(call: &Call<Q, B>, wanted: &Wanted, name: &str) -> Result<Run, Problem> {
+    // What was begun under the same key is that again.
+    if let Some(once) = call.once()?
+        && call.host.started_under(&once).await?.is_some()
+    {
+        return start(call, wanted).await;
+    }
+    let by_id = async {
+        match name.parse::<TraceId>() {
+            Ok(id) => call.host.trace(&id).await.ok(),
+            Err(_) => None,
+        }
+    };
+    let known =
+        match call.host.session(name).await.map_err(|error| wrong_header("Mainpath-Session", error.message()))? {
+            Some(trace) => Some(trace),
+            None => by_id.await,
+        };
+    let Some(trace) = known else {
+        let run = start(call, wanted).await?;
+        call.host.point_session(name, run.trace().id())?;
+        return Ok(run);
+    };
+    if call.once()?.is_none() {
+        check_rests(&trace).await?;
+    }
+    let runs = trace.state().await?.counts.runs;
+    if runs > 0 {
+        check_settings(call, wanted, &trace.run_record(runs).await?)?;
+    }
+    let text = wanted.sent.news()?;
+    let trace = match call.once()? {
+        Some(once) => trace.once(once),
+        None => trace,
+    };
+    Ok(trace.say(text).await?)
+}
+
+/// That nothing goes on in a conversation. Errors: something does.
+async fn check_rests(trace: &Trace) -> Result<(), Problem> {
+    let id = trace.id();
+    match trace.status().await? {
+        Status::Running => {
+            Err(Problem::new(Kind::BUSY, format!("the agent of trace {id} is still at work on what was said before")))
+        }
+        Status::Waiting(_) => {
+            let how =
+                format!("trace {id} waits for people: see /api/traces/{id}/approvals and /api/traces/{id}/questions");
+            Err(Problem::new(Kind::REFUSED, how))
+        }
+        Status::Idle | Status::Interrupted | Status::Ended(_) => Ok(()),
+    }
+}
+
+/// That what a request says of the agent is what the conversation began with. Errors: the first that is not.
+fn check_settings<Q, B>(call: &Call<Q, B>, wanted: &Wanted, record: &RunRecord) -> Result<(), Problem> {
+    let spec = &record.spec;
+    if approvals(call)? != spec.mode {
+        let mode = json!(spec.mode);
+        let why = format!("the conversation was begun with {}, and keeps it", mode.as_str().unwrap_or_default());
+        return Err(wrong_header("Mainpath-Approvals", &why));
+    }
+    let asked = &wanted.settings;
+    let of_preset = spec.preset.as_ref().map(|preset| format!("mainpath/{}", preset.name));
+    let known = match kept(record) {
+        Some(kept) => kept,
+        None => {
+            let model =
+                Some(asked.model.clone()).filter(|name| *name == spec.model || Some(name) == of_preset.as_ref());
+            Settings { model: model.unwrap_or_else(|| spec.model.clone()), ..Settings::default() }
+        }
+    };
+    let differs = |field: &str, why: &str| {
+        Err(unsupported(format!("/{field}"), format!("{why}; begin a new conversation for that")))
+    };
+    if asked.model != known.model {
+        return differs("model", &format!("the conversation is of {}", known.model));
+    }
+    let keeps = "is not what the conversation began with, and an agent keeps that";
+    let schema_field = if wanted.sent.field == "input" { "text/format" } else { "response_format" };
+    match () {
+        () if asked.instructions.is_some() && asked.instructions != known.instructions => {
+            differs("instructions", keeps)
+        }
+        () if asked.temperature.is_some() && asked.temperature != known.temperature => differs("temperature", keeps),
+        () if asked.effort.is_some() && asked.effort != known.effort => differs("reasoning", keeps),
+        () if asked.schema.is_some() && asked.schema != known.schema => differs(schema_field, keeps),
+        () if asked.max_tool_calls.is_some() && asked.max_tool_calls != known.max_tool_calls => {
+            differs("max_tool_calls", keeps)
+        }
+        () if asked.metadata.is_some() && asked.metadata != known.metadata => differs("metadata", keeps),
+        () => Ok(()),
+    }
+}
+
+/// Starts a new trace from all that was sent.
+async fn start<Q, B>(call: &Call<Q, B>, wanted: &Wanted) -> Result<Run, Problem> {
+    let Wanted { sent, settings, user, .. } = wanted;
+    let folder = header(call, "Mainpath-Workspace")?;
+    let Agent { preset, model } = find(call, &settings.model, folder).await?;
+    let approvals = approvals(call)?;
+    // Nobody is there to answer a question either.
+    let is_asked = approvals == ApprovalMode::Ask || !call.host.tools().specs().iter().any(|tool| tool.name == ASK);
+    let deny = if is_asked { Vec::new() } else { vec![ASK.to_string()] };
+    let agent = NewAgent {
+        model: Some(model),
+        agent: Some(preset),
+        workspace: folder.map(String::from),
+        uid: user.clone(),
+        temperature: settings.temperature,
+        effort: settings.effort.as_ref().and_then(|effort| serde_json::from_value(json!(effort)).ok()),
+        output_schema: settings.schema.clone(),
+        limits: Limits { max_tool_calls: settings.max_tool_calls, ..Limits::default() },
+        rules: Rules { deny, ..Rules::default() },
+        approvals,
+        enable_memory: true,
+        auto_execute_tools: true,
+        context: Map::from_iter([(KEPT.to_string(), json!(settings))]),
+        ..NewAgent::default()
+    };
+    let sent = sent.clone().below(settings.instructions.as_deref());
+    let renamed = |mut problem: Problem| {
+        for field in &mut problem.errors {
+            if let Some(rest) = field.pointer.strip_prefix("/messages") {
+                field.pointer = format!("/{}{rest}", sent.field);
+            }
+        }
+        problem
+    };
+    let messages = conversation(&sent.messages).map_err(renamed)?;
+    let started = agent.agent(call).await.map_err(renamed)?.start_with(messages).await;
+    started.map_err(|error| renamed(error.into()))
+}
+
+/// The tool by which agents ask people.
+const ASK: &str = "ask_human";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_response_reads_as_it_is_written_and_nothing_else_is_one() {
+        let id = ResponseId { trace: "20261126_a-b@x.1".parse().unwrap(), run: 12 };
+        assert_eq!(ResponseId::read(&id.with("resp")), Some(id));
+        for text in
+            ["", "resp_", "resp_a", "resp_a_", "resp_a_x", "resp_a_01", "resp_../x_1", "chatcmpl_a_1", "resp__1"]
+        {
+            assert_eq!(ResponseId::read(text), None, "{text}");
+        }
+    }
+}
