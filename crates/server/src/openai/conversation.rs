@@ -132,6 +132,7 @@ fn approvals<Q, B>(call: &Call<Q, B>) -> Result<ApprovalMode, Problem> {
 /// Begins the run that a request asks for. Errors: what cannot be used, or the conversation cannot go on.
 pub async fn begin<Q, B>(call: &Call<Q, B>, wanted: Wanted) -> Result<Begun, Problem> {
     let session = header(call, "Mainpath-Session")?;
+    let _slot = call.app.runs.room(&call.host)?;
     let run = match (&wanted.previous, session) {
         (Some(_), Some(_)) => {
             return Err(unsupported("/previous_response_id", "give this or the header Mainpath-Session, not both"));
@@ -139,6 +140,7 @@ pub async fn begin<Q, B>(call: &Call<Q, B>, wanted: Wanted) -> Result<Begun, Pro
         (Some(previous), None) => {
             let none = || Problem::not_found("there is no such response").of_field("/previous_response_id");
             let trace = call.host.trace(&previous.trace).await.map_err(|_| none())?;
+            call.check_drive(&trace).await?;
             let record = trace.run_record(previous.run).await.map_err(|_| none())?;
             check_settings(call, &wanted, &record)?;
             let text = wanted.sent.news()?;
@@ -192,6 +194,7 @@ async fn in_session<Q, B>(call: &Call<Q, B>, wanted: &Wanted, name: &str) -> Res
         call.host.point_session(name, run.trace().id())?;
         return Ok(run);
     };
+    call.check_drive(&trace).await?;
     if call.once()?.is_none() {
         check_rests(&trace).await?;
     }
