@@ -2,6 +2,7 @@
 
 use crate::app::{App, Shared};
 use crate::call::Call;
+use crate::log::Requested;
 use crate::problem::{FieldProblem, Kind, Problem};
 use crate::route::{Route, Takes};
 use axum::body::Body;
@@ -12,8 +13,9 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a body may take to arrive.
 const ARRIVAL: Duration = Duration::from_secs(30);
@@ -22,11 +24,13 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// Answers a request to a route.
 pub async fn answer(app: Shared, route: Arc<Route>, path: RawPathParams, request: Request) -> Response<Body> {
+    let began = Instant::now();
+    let mut about = Requested::default();
     let (mut parts, body) = request.into_parts();
     let mut response = match app.guard.check(&parts.headers) {
         Err(problem) => problem.response(),
         Ok(origin) => {
-            let done = answered(&app, &route, path, &mut parts, body).await;
+            let done = answered(&app, &route, path, &mut parts, body, &mut about).await;
             let mut response = done.unwrap_or_else(|problem| problem.response());
             if let Some(origin) = origin.and_then(|origin| HeaderValue::try_from(origin).ok()) {
                 response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
@@ -36,6 +40,9 @@ pub async fn answer(app: Shared, route: Arc<Route>, path: RawPathParams, request
         }
     };
     seal(response.headers_mut());
+    let (status, took) = (response.status(), began.elapsed());
+    app.metrics.answered(route.method.as_str(), route.path, status.as_u16(), took);
+    app.log.answered(&route, &about, &response, took, app.now());
     response
 }
 
@@ -63,8 +70,10 @@ async fn answered(
     path: RawPathParams,
     parts: &mut request::Parts,
     body: Body,
+    about: &mut Requested,
 ) -> Result<Response<Body>, Problem> {
     let who = app.who(key_of(&parts.headers))?;
+    about.key = Some(who.name.clone());
     if let Some(rate) = &app.rate {
         rate.count(&who.name)?;
     }
@@ -88,7 +97,9 @@ async fn answered(
         Some(takes) => held(takes, json(takes, &bytes)?, "body")?,
         None => Value::Object(Map::new()),
     };
-    let path = path.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+    let path: BTreeMap<String, String> =
+        path.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+    about.trace = path.get("id").and_then(|id| id.parse().ok());
     let host = app.host_of(&who)?;
     let headers = parts.headers.clone();
     let call = Call { app: Arc::clone(app), who, host, path, query, body, headers, digest, socket };

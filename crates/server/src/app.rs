@@ -5,8 +5,12 @@ use crate::access::guard::Guard;
 use crate::access::keys::{Keys, Who};
 use crate::access::rate::Rate;
 use crate::life::Runs;
+use crate::log::Log;
+use crate::metrics::Metrics;
+use crate::observe::Told;
 use crate::problem::{Kind, Problem};
 use crate::route::Route;
+use crate::stream::Feed;
 use mainpath::types::{Millis, TenantId};
 use mainpath::{Error, Host};
 use std::collections::BTreeMap;
@@ -39,6 +43,10 @@ pub struct App {
     pub routes: Vec<Route>,
     /// The document of the routes.
     pub document: String,
+    /// What is counted.
+    pub metrics: Arc<Metrics>,
+    /// What requests are told to.
+    pub log: Log,
     /// The homes of other tenants, once they were asked for.
     pub tenants: Tenants,
 }
@@ -46,13 +54,15 @@ pub struct App {
 /// The homes of other tenants than the owner: a folder each, with data, configuration, rules and skills of its own.
 pub struct Tenants {
     folder: PathBuf,
+    /// Who is told of what their agents do.
+    told: Told,
     known: Mutex<BTreeMap<TenantId, Host>>,
 }
 
 impl Tenants {
     /// In the folders below this one.
-    pub fn new(folder: PathBuf) -> Tenants {
-        Tenants { folder, known: Mutex::default() }
+    pub fn new(folder: PathBuf, told: Told) -> Tenants {
+        Tenants { folder, told, known: Mutex::default() }
     }
 
     /// The folder of a tenant.
@@ -69,6 +79,7 @@ impl Tenants {
         let folder = self.folder(tenant);
         std::fs::DirBuilder::new().mode(0o700).recursive(true).create(&folder)?;
         let host = Host::from_folder(&folder)?;
+        host.runtime().observe(Arc::new(self.told.clone()));
         known.insert(tenant.clone(), host.clone());
         Ok(host)
     }
@@ -123,6 +134,11 @@ impl App {
             true => Ok(found),
             false => Err(none(format!("{wanted:?} is in no folder that agents may work in (server.workspaces)"))),
         }
+    }
+
+    /// A stream that is counted as long as somebody follows it.
+    pub fn watched(&self, feed: Feed) -> Feed {
+        feed.holding(self.metrics.watcher())
     }
 
     /// Whose key a request bears. Errors: it bears none that is good.

@@ -9,6 +9,9 @@ mod app;
 mod call;
 mod docs;
 mod life;
+mod log;
+mod metrics;
+mod observe;
 pub mod problem;
 #[doc(hidden)]
 pub mod route;
@@ -16,9 +19,11 @@ mod routes;
 mod serve;
 mod settings;
 mod stream;
+mod telemetry;
 
 pub use access::audit::Audit;
 pub use access::keys::{Keys, ListedKey, NewKey, own_token};
 pub use access::scope::Scope;
 pub use serve::Server;
 pub use settings::Settings;
+pub use telemetry::otel_trace_id;

@@ -16,6 +16,16 @@ const MOST_DEATHS: u32 = 2;
 #[derive(Clone, Default)]
 pub struct Runs {
     count: Arc<AtomicUsize>,
+    waiting: Arc<AtomicUsize>,
+    queued: Arc<AtomicUsize>,
+}
+
+/// What a followed run is counted as.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Counted {
+    Not,
+    Running,
+    Waiting,
 }
 
 /// What became of a run that was left.
@@ -48,6 +58,30 @@ impl Runs {
         self.count.load(Ordering::Relaxed)
     }
 
+    /// How many wait for people, agents or a time.
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// How many that an earlier process left wait for their turn to go on.
+    pub fn queued(&self) -> usize {
+        self.queued.load(Ordering::Relaxed)
+    }
+
+    /// Counts a run as something else than before.
+    fn count_as(&self, before: &mut Counted, now: Counted) {
+        let count = |what| match what {
+            Counted::Not => None,
+            Counted::Running => Some(&self.count),
+            Counted::Waiting => Some(&self.waiting),
+        };
+        if *before != now {
+            count(*before).map(|count| count.fetch_sub(1, Ordering::Relaxed));
+            count(now).map(|count| count.fetch_add(1, Ordering::Relaxed));
+            *before = now;
+        }
+    }
+
     /// Drives a trace on if there is anything to do and nobody does, and marks it until it has come to its end. Errors: it cannot be read.
     pub async fn drive(&self, host: &Host, trace: &Trace) -> Result<(), Error> {
         match trace.drive().await? {
@@ -63,26 +97,21 @@ impl Runs {
         // One that cannot be marked goes on all the same; after a crash a person has to go on with it.
         let _ = std::fs::create_dir_all(marks(host)).and_then(|()| std::fs::write(&mark, format!("{deaths}\n")));
         let mut phases = host.runtime().phase(host.whose(), trace);
-        let count = Arc::clone(&self.count);
+        let runs = self.clone();
         tokio::spawn(async move {
-            let mut is_counted = false;
+            let mut counted = Counted::Not;
             loop {
-                let phase = phases.borrow_and_update().clone();
-                let runs = phase == Phase::Running;
-                match (runs, is_counted) {
-                    (true, false) => drop(count.fetch_add(1, Ordering::Relaxed)),
-                    (false, true) => drop(count.fetch_sub(1, Ordering::Relaxed)),
-                    _ => {}
-                }
-                is_counted = runs;
-                let goes_on = matches!(phase, Phase::Running | Phase::Parked(_));
-                if !goes_on || phases.changed().await.is_err() {
+                let now = match &*phases.borrow_and_update() {
+                    Phase::Running => Counted::Running,
+                    Phase::Parked(_) => Counted::Waiting,
+                    Phase::Idle | Phase::Elsewhere(_) | Phase::Failed(_) => Counted::Not,
+                };
+                runs.count_as(&mut counted, now);
+                if now == Counted::Not || phases.changed().await.is_err() {
                     break;
                 }
             }
-            if is_counted {
-                count.fetch_sub(1, Ordering::Relaxed);
-            }
+            runs.count_as(&mut counted, Counted::Not);
             let _ = std::fs::remove_file(mark);
         });
     }
@@ -90,8 +119,12 @@ impl Runs {
     /// Goes on with what an earlier process left, so many at once. `told` hears of each.
     pub async fn go_on(&self, host: &Host, at_once: usize, told: impl Fn(Found)) -> Result<(), Error> {
         let room = Arc::new(Semaphore::new(at_once.max(1)));
-        for Left { trace, deaths } in left(host)? {
-            let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return Ok(()) };
+        let left = left(host)?;
+        self.queued.fetch_add(left.len(), Ordering::Relaxed);
+        for Left { trace, deaths } in left {
+            let permit = Arc::clone(&room).acquire_owned().await;
+            self.queued.fetch_sub(1, Ordering::Relaxed);
+            let Ok(permit) = permit else { return Ok(()) };
             let Ok(found) = host.trace(&trace).await else {
                 let _ = std::fs::remove_file(mark(host, &trace));
                 continue;

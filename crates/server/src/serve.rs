@@ -8,10 +8,14 @@ use crate::answer::{answer, seal};
 use crate::app::{App, Tenants};
 use crate::docs;
 use crate::life::{Found, Runs, rest};
+use crate::log::Log;
+use crate::metrics::Metrics;
+use crate::observe::Told;
 use crate::problem::{Kind, Problem};
 use crate::route::Route;
 use crate::routes;
 use crate::settings::Settings;
+use crate::telemetry::Telemetry;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{RawPathParams, Request};
@@ -32,12 +36,16 @@ use tokio::sync::{Semaphore, watch};
 /// How long a client may take to say what it wants.
 const HEAD: Duration = Duration::from_secs(10);
 
+/// How long spans that wait may take to be sent at the end.
+const FLUSH: Duration = Duration::from_secs(5);
+
 /// A server that listens and has not begun to answer.
 pub struct Server {
     app: Arc<App>,
     router: Router,
     listener: TcpListener,
     settings: Settings,
+    telemetry: Option<Arc<Telemetry>>,
 }
 
 impl Server {
@@ -67,6 +75,10 @@ impl Server {
             let wrong = |error| Error::of_field("server.workspaces", format_args!(": {}: {error}", folder.display()));
             folder.canonicalize().map_err(wrong)
         });
+        let metrics = Arc::new(Metrics::default());
+        let telemetry = host.home().otlp()?.map(|to| Arc::new(Telemetry::begin(to, Arc::clone(&metrics))));
+        let told = Told { metrics: Arc::clone(&metrics), telemetry: telemetry.clone() };
+        host.runtime().observe(Arc::new(told.clone()));
         let app = Arc::new(App {
             workspaces: workspaces.collect::<Result<_, Error>>()?,
             keys,
@@ -78,11 +90,13 @@ impl Server {
             is_ready: AtomicBool::new(false),
             routes: routes.clone(),
             document,
-            tenants: Tenants::new(host.home().data.join("tenants")),
+            metrics,
+            log: Log::default(),
+            tenants: Tenants::new(host.home().data.join("tenants"), told),
             host,
         });
         let router = router(&app, routes);
-        Ok(Server { app, router, listener, settings })
+        Ok(Server { app, router, listener, settings, telemetry })
     }
 
     /// Where it listens.
@@ -95,6 +109,13 @@ impl Server {
         self.app.keys.token_file()
     }
 
+    /// Has each request told, as one line of JSON: its route, status and time, whose key it bears, and the trace that it is about. No key,
+    /// query or body is among it.
+    pub fn log_requests(self, to: impl Fn(&str) + Send + Sync + 'static) -> Server {
+        self.app.log.tell(to);
+        self
+    }
+
     /// Answers until `until` is over. Then it takes no request any more, lets what goes on come to rest, and returns: nothing is lost, and
     /// a later start goes on with it. `tell` hears what people should know, a line each.
     pub async fn serve(
@@ -102,7 +123,7 @@ impl Server {
         until: impl Future<Output = ()>,
         tell: impl Fn(&str) + Clone + Send + Sync + 'static,
     ) -> Result<(), Error> {
-        let Server { app, router, listener, settings } = self;
+        let Server { app, router, listener, settings, telemetry } = self;
         app.audit.add(
             app.now(),
             "mainpath serve",
@@ -129,8 +150,9 @@ impl Server {
             };
             let _ = stream.set_nodelay(true);
             let (service, mut ended) = (TowerToHyperService::new(router.clone()), ended.clone());
+            let held = app.metrics.connection();
             tokio::spawn(async move {
-                let _permit = permit;
+                let (_permit, _held) = (permit, held);
                 let connection = hyper::server::conn::http1::Builder::new()
                     .timer(TokioTimer::new())
                     .header_read_timeout(HEAD)
@@ -156,6 +178,9 @@ impl Server {
         }
         if !rest(runtimes, settings.rest).await {
             tell("what still goes on is taken up by the next start");
+        }
+        if let Some(telemetry) = telemetry {
+            telemetry.flush(FLUSH).await;
         }
         app.audit.add(app.now(), "mainpath serve", "server_ended", json!({}))
     }
@@ -206,7 +231,14 @@ fn router(app: &Arc<App>, routes: Vec<Route>) -> Router {
         router.route(path, methods.fallback(|| async { refused(Kind::METHOD, "this address has no such method") }))
     });
     let open = docs::open(Arc::clone(app));
-    router.merge(open).fallback(|| async { refused(Kind::NOT_FOUND, "there is nothing at this address; see /docs") })
+    let metrics = Arc::clone(&app.metrics);
+    router.merge(open).fallback(move |request: Request| async move {
+        // The address may be anything: it is counted and not named.
+        let method = if request.method() == Method::POST { "POST" } else { "GET" };
+        let refused = refused(Kind::NOT_FOUND, "there is nothing at this address; see /docs");
+        metrics.answered(method, "(none)", refused.status().as_u16(), Duration::ZERO);
+        refused
+    })
 }
 
 fn refused(kind: Kind, detail: &str) -> Response<Body> {

@@ -12,6 +12,8 @@ mod hooks;
 pub(crate) mod limits;
 #[cfg(feature = "home")]
 mod mistakes;
+#[cfg(feature = "home")]
+mod otlp;
 mod place;
 mod secrets;
 mod server;
@@ -26,6 +28,8 @@ pub use hidden::hidden;
 #[cfg(feature = "home")]
 pub use hooks::{ContextHookEntry, HookEntry};
 pub use limits::LimitsConfig;
+#[cfg(feature = "home")]
+pub use otlp::{Otlp, TelemetryConfig};
 pub use place::Home;
 pub use server::ServerConfig;
 pub use sessions::SessionsConfig;

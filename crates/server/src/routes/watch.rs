@@ -111,7 +111,7 @@ async fn events(call: Call<EventsQuery>) -> Result<Response<Body>, Problem> {
         *response.status_mut() = StatusCode::NO_CONTENT;
         return Ok(response);
     }
-    Ok(sse::response(feed))
+    Ok(sse::response(call.app.watched(feed)))
 }
 
 async fn page(call: &Call<EventsQuery>, trace: &mainpath::Trace, wanted: &Wanted) -> Result<Response<Body>, Problem> {
@@ -143,7 +143,7 @@ async fn watch(mut call: Call<EventsQuery>) -> Result<Response<Body>, Problem> {
         return Err(Problem::new(Kind::UNSUPPORTED, "this is a WebSocket: ask for an upgrade, or use …/events"));
     };
     let wanted = call.query.wanted(None);
-    let feed = Feed::open(trace, wanted).await?;
+    let feed = call.app.watched(Feed::open(trace, wanted).await?);
     let upgrade = upgrade.max_message_size(64 << 10).max_frame_size(64 << 10).protocols(["mainpath"]);
     Ok(upgrade.on_upgrade(|opened| socket::give(opened, feed)))
 }

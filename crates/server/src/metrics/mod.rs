@@ -1,0 +1,6 @@
+//! What `GET /metrics` counts.
+
+mod counts;
+mod text;
+
+pub use counts::{Levels, Metrics};
