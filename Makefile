@@ -8,13 +8,17 @@ MODEL ?=
 FLAGS ?=
 SEEDS ?= 10000
 
-.PHONY: run build dist test advisories sbom package-check hardening mcp-servers skills-ref skill-collections lint bench simulation mutants redis promtool clean
+.PHONY: run serve build dist test advisories sbom package-check hardening mcp-servers schemathesis skills-ref skill-collections lint bench simulation mutants redis promtool clean
 
 ## Build and give an agent a task; without TASK, MODEL and any model that is set up, play the demonstration: make run TASK="…" MODEL="openai-compatible:http://127.0.0.1:8080/v1#name"
 run: build
 	@if [ ! -t 0 ]; then exec </dev/null; fi; \
 	$(if $(filter file,$(origin TASK)),$(if $(MODEL),,if ./target/release/mainpath doctor | grep -q '^warn no model'; then exec ./target/release/mainpath demo; fi;)) \
 	./target/release/mainpath run $(FLAGS) $(if $(MODEL),--model '$(MODEL)') -- '$(subst ','\'',$(TASK))'
+
+## Serve traces, runs and approvals over HTTP, with agents that work in this folder: docs/server.md. make serve FLAGS="--address 127.0.0.1:9000"
+serve: build
+	./target/release/mainpath serve $(FLAGS)
 
 build:
 	$(CARGO) build --release --locked -p mainpath-cli
@@ -26,7 +30,7 @@ dist:
 ## Everything that CI runs. Needs Rust, make, a C compiler, Node.js with npm and Python 3; installs the servers that the MCP
 ## tests talk to and the reference validator of skills below target/, and redis-server, promtool and Chromium (apt-get, as root) where
 ## they are missing.
-test: lint redis promtool mcp-servers skills-ref
+test: lint redis promtool mcp-servers skills-ref schemathesis
 	$(CARGO) test --workspace --locked
 	@echo "tests done"
 
@@ -51,6 +55,16 @@ $(SKILLS_REF)/.installed: crates/skills/tests/requirements.txt
 	@mkdir -p $(SKILLS_REF)
 	python3 -m venv $(SKILLS_REF)/venv
 	$(SKILLS_REF)/venv/bin/pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+## What fuzzes the server from its own document, at a pinned version.
+SCHEMATHESIS := target/schemathesis
+schemathesis: $(SCHEMATHESIS)/.installed
+
+$(SCHEMATHESIS)/.installed: crates/server/tests/requirements.txt
+	@mkdir -p $(SCHEMATHESIS)
+	python3 -m venv $(SCHEMATHESIS)/venv
+	$(SCHEMATHESIS)/venv/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
 ## Every skill of some published collections is loaded and judged as the reference validator does. It downloads them, by pip and npm, below target/.

@@ -14,6 +14,7 @@ use mainpath_types::{Event, MailId, TraceId};
 use std::sync::Arc;
 
 /// What commands look at.
+#[derive(Clone)]
 pub struct Logs {
     /// Folders and configuration.
     pub home: Arc<Home>,

@@ -2,7 +2,7 @@
 
 use crate::agent::with_words;
 use crate::experience::{FOCUS, PROMPT, offer, reflected_trace, reflection_name, reflection_of};
-use crate::{Error, Installation, Run, Trace, spec_of};
+use crate::{Error, ErrorKind, Installation, Run, Trace, spec_of};
 use mainpath_runtime::run_stats::runs;
 use mainpath_runtime::{Mail, Runtime};
 use mainpath_store::scheduler::system_clock;
@@ -25,17 +25,20 @@ impl Installation {
     /// its model cannot be used.
     pub async fn reflection(&self, runtime: &Runtime, of: &TraceId, focus: Option<&str>) -> Result<TraceId, Error> {
         if reflected_trace(of) != *of {
-            return Err(Error::invalid(format!("{of} is a reflection itself; name the trace {}", reflected_trace(of))));
+            return Err(Error::new(
+                ErrorKind::Refused,
+                format!("{of} is a reflection itself; name the trace {}", reflected_trace(of)),
+            ));
         }
         let (log, state, _) = self.logs.read(of).await?;
         let (Some(old), Some(head)) = (spec_of(&log), state.tree.head) else {
-            return Err(Error::failed(format!("{of} has nothing to reflect on")));
+            return Err(Error::new(ErrorKind::Refused, format!("{of} has nothing to reflect on")));
         };
         self.prepare_model(&old.model).await?;
         offer(&self.tools, &self.lookup, system_clock);
         let spent = runs(of, &log.events).last().map_or_else(Spent::default, |run| run.counts.spent());
-        let mut spec =
-            reflection_of(old, of, spent, &self.tools).map_err(|why| Error::failed(format!("{of}: {why}")))?;
+        let mut spec = reflection_of(old, of, spent, &self.tools)
+            .map_err(|why| Error::new(ErrorKind::Refused, format!("{of}: {why}")))?;
         // Under the text protocol the system text names the tools.
         if spec.protocol == Protocol::Json && spec.tools != old.tools || spec.output_schema != old.output_schema {
             with_words(&mut spec, self.basis())?;

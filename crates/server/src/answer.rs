@@ -6,6 +6,7 @@ use crate::log::Requested;
 use crate::problem::{FieldProblem, Kind, Problem};
 use crate::route::{Route, Takes};
 use axum::body::Body;
+use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{FromRequestParts, RawPathParams, Request};
 use axum::http::{HeaderMap, HeaderValue, Response, header, request};
@@ -22,15 +23,21 @@ const ARRIVAL: Duration = Duration::from_secs(30);
 /// How long an answer may take that waits for nobody.
 const LIMIT: Duration = Duration::from_secs(60);
 
+/// The variable parts of an address, if it can be read.
+pub type Path = Result<RawPathParams, RawPathParamsRejection>;
+
 /// Answers a request to a route.
-pub async fn answer(app: Shared, route: Arc<Route>, path: RawPathParams, request: Request) -> Response<Body> {
+pub async fn answer(app: Shared, route: Arc<Route>, path: Path, request: Request) -> Response<Body> {
     let began = Instant::now();
     let mut about = Requested::default();
     let (mut parts, body) = request.into_parts();
     let mut response = match app.guard.check(&parts.headers) {
         Err(problem) => problem.response(),
         Ok(origin) => {
-            let done = answered(&app, &route, path, &mut parts, body, &mut about).await;
+            let done = match path {
+                Ok(path) => answered(&app, &route, path, &mut parts, body, &mut about).await,
+                Err(_) => Err(Problem::not_found("the address is not UTF-8")),
+            };
             let mut response = done.unwrap_or_else(|problem| problem.response());
             if let Some(origin) = origin.and_then(|origin| HeaderValue::try_from(origin).ok()) {
                 response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
@@ -162,10 +169,16 @@ fn held(takes: &Takes, value: Value, place: &str) -> Result<Value, Problem> {
         .violations(&value)
         .into_iter()
         .map(|line| {
-            let (pointer, detail) = match line.strip_prefix("at ").and_then(|rest| rest.split_once(": ")) {
-                Some((pointer, detail)) => (pointer.trim_end_matches('/').to_string(), detail.to_string()),
-                None => (String::new(), line),
-            };
+            let unknown = line.split_once("there is no property \"").and_then(|(before, rest)| {
+                let (name, _) = rest.split_once('"')?;
+                let at = before.strip_prefix("at ").and_then(|at| at.strip_suffix(": ")).unwrap_or_default();
+                Some((format!("{}/{name}", at.trim_end_matches('/')), "is no field here".to_string()))
+            });
+            let (pointer, detail) =
+                unknown.unwrap_or_else(|| match line.strip_prefix("at ").and_then(|rest| rest.split_once(": ")) {
+                    Some((pointer, detail)) => (pointer.trim_end_matches('/').to_string(), detail.to_string()),
+                    None => (String::new(), line.clone()),
+                });
             FieldProblem { place: place.into(), pointer, detail }
         })
         .collect();

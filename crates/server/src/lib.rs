@@ -12,6 +12,7 @@ mod life;
 mod log;
 mod metrics;
 mod observe;
+mod people;
 pub mod problem;
 #[doc(hidden)]
 pub mod route;

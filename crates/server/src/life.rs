@@ -40,8 +40,14 @@ pub enum Found {
 /// A run that was left.
 struct Left {
     trace: TraceId,
+    /// How many processes died while it was under way.
     deaths: u32,
+    /// Whether the last one ended in order.
+    rested: bool,
 }
+
+/// What stands in the mark of a run whose process ended in order.
+const RESTED: &str = "rested\n";
 
 /// The file that says that a trace is driven by the server of this host.
 fn mark(host: &Host, trace: &TraceId) -> PathBuf {
@@ -121,7 +127,7 @@ impl Runs {
         let room = Arc::new(Semaphore::new(at_once.max(1)));
         let left = left(host)?;
         self.queued.fetch_add(left.len(), Ordering::Relaxed);
-        for Left { trace, deaths } in left {
+        for Left { trace, deaths, rested } in left {
             let permit = Arc::clone(&room).acquire_owned().await;
             self.queued.fetch_sub(1, Ordering::Relaxed);
             let Ok(permit) = permit else { return Ok(()) };
@@ -130,6 +136,7 @@ impl Runs {
                 continue;
             };
             let deaths = match found.status().await? {
+                Status::Interrupted if rested => 0,
                 Status::Interrupted if deaths + 1 >= MOST_DEATHS => {
                     let _ = std::fs::remove_file(mark(host, &trace));
                     told(Found::SetAside(trace));
@@ -154,6 +161,14 @@ impl Runs {
     }
 }
 
+/// Notes that what goes on was let come to rest: the end of this process is no death.
+pub fn rested(host: &Host) -> Result<(), Error> {
+    for Left { trace, .. } in left(host)? {
+        std::fs::write(mark(host, &trace), RESTED)?;
+    }
+    Ok(())
+}
+
 fn left(host: &Host) -> Result<Vec<Left>, Error> {
     let entries = match std::fs::read_dir(marks(host)) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -164,7 +179,7 @@ fn left(host: &Host) -> Result<Vec<Left>, Error> {
         let name = entry?.file_name();
         let Some(trace) = name.to_str().and_then(|name| name.parse::<TraceId>().ok()) else { continue };
         let text = std::fs::read_to_string(mark(host, &trace)).unwrap_or_default();
-        left.push(Left { trace, deaths: text.trim().parse().unwrap_or(0) });
+        left.push(Left { trace, deaths: text.trim().parse().unwrap_or(0), rested: text == RESTED });
     }
     left.sort_by(|a, b| a.trace.cmp(&b.trace));
     Ok(left)

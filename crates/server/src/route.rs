@@ -242,10 +242,30 @@ impl Route {
 /// The parts of a call by their types. Errors: what the schema does not say and the type demands.
 fn typed<Q: DeserializeOwned, B: DeserializeOwned>(call: Call<Value, Value>) -> Result<Call<Q, B>, Problem> {
     let Call { app, who, host, path, query, body, headers, digest, socket } = call;
-    let wrong = |error: serde_json::Error| Problem::field("", error.to_string());
-    let query = serde_json::from_value(query).map_err(wrong)?;
-    let body = serde_json::from_value(body).map_err(wrong)?;
+    let (query, body) = (read(query)?, read(body)?);
     Ok(Call { app, who, host, path, query, body, headers, digest, socket })
+}
+
+/// A value as its type. `3.0` is a whole number where one is wanted, as it is to JSON Schema.
+fn read<T: DeserializeOwned>(mut value: Value) -> Result<T, Problem> {
+    T::deserialize(&value).or_else(|_| {
+        whole(&mut value);
+        serde_json::from_value(value).map_err(|error| Problem::field("", error.to_string()))
+    })
+}
+
+fn whole(value: &mut Value) {
+    match value {
+        Value::Number(number) => {
+            let exact = number.as_f64().filter(|float| number.is_f64() && float.fract() == 0.0 && float.abs() < 9e15);
+            if let Some(float) = exact {
+                *value = Value::from(float as i64);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(whole),
+        Value::Object(fields) => fields.values_mut().for_each(whole),
+        _ => {}
+    }
 }
 
 fn written<T: Serialize>(answer: &Answer<T>) -> Result<Response<Body>, Problem> {

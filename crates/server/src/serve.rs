@@ -4,13 +4,14 @@ use crate::access::audit::Audit;
 use crate::access::guard::Guard;
 use crate::access::keys::Keys;
 use crate::access::rate::Rate;
-use crate::answer::{answer, seal};
+use crate::answer::{Path, answer, seal};
 use crate::app::{App, Tenants};
 use crate::docs;
-use crate::life::{Found, Runs, rest};
+use crate::life::{Found, Runs, rest, rested};
 use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::observe::Told;
+use crate::people;
 use crate::problem::{Kind, Problem};
 use crate::route::Route;
 use crate::routes;
@@ -18,7 +19,7 @@ use crate::settings::Settings;
 use crate::telemetry::Telemetry;
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{RawPathParams, Request};
+use axum::extract::Request;
 use axum::http::{Method, Response};
 use axum::routing::{MethodFilter, MethodRouter, on};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -95,7 +96,7 @@ impl Server {
             tenants: Tenants::new(host.home().data.join("tenants"), told),
             host,
         });
-        let router = router(&app, routes);
+        let router = router(&app, routes).merge(people::routes(&app)?);
         Ok(Server { app, router, listener, settings, telemetry })
     }
 
@@ -170,8 +171,8 @@ impl Server {
         drop(listener);
         app.is_ready.store(false, Ordering::Release);
         let _ = ends.send(true);
-        let hosts = std::iter::once(app.host.clone()).chain(app.tenants.known());
-        let runtimes = hosts.map(|host| host.runtime().clone()).collect();
+        let hosts: Vec<Host> = std::iter::once(app.host.clone()).chain(app.tenants.known()).collect();
+        let runtimes = hosts.iter().map(|host| host.runtime().clone()).collect();
         let going_on = app.runs.count();
         if going_on > 0 {
             tell(&format!("letting {going_on} run{} come to a checkpoint", if going_on == 1 { "" } else { "s" }));
@@ -182,6 +183,7 @@ impl Server {
         if let Some(telemetry) = telemetry {
             telemetry.flush(FLUSH).await;
         }
+        hosts.iter().try_for_each(rested)?;
         app.audit.add(app.now(), "mainpath serve", "server_ended", json!({}))
     }
 }
@@ -223,7 +225,7 @@ fn router(app: &Arc<App>, routes: Vec<Route>) -> Router {
             _ => MethodFilter::GET,
         };
         let (path, app, route) = (route.path, Arc::clone(app), Arc::new(route));
-        let handler = move |params: RawPathParams, request: Request| answer(app, route, params, request);
+        let handler = move |path: Path, request: Request| answer(app, route, path, request);
         let known = paths.remove(path).unwrap_or_default();
         paths.insert(path, known.merge(on(filter, handler)));
     }

@@ -9,6 +9,12 @@ use mainpath_runtime::{Mail, RuntimeError, new_trace_id};
 use mainpath_store::{Once, StoreError};
 use mainpath_types::{EventKind, Part, Role, TraceId};
 use sha2::{Digest, Sha256};
+use std::time::{Duration, Instant};
+
+/// How long another may take to begin what is begun under the same key,
+const PATIENCE: Duration = Duration::from_secs(5);
+/// and how often it is looked whether it has.
+const LOOK: Duration = Duration::from_millis(10);
 
 impl Agent {
     /// Starts it with a task. Returns when both are durable; the run goes on by itself, whether anybody follows it or not.
@@ -118,15 +124,34 @@ async fn started(host: &Host, once: Option<&Once>) -> Result<Option<Run>, Error>
         return Err(Error::new(ErrorKind::Reused, problem));
     }
     let trace = Trace::new(host.clone(), id);
-    match trace.status().await? {
-        // It was killed before, or while, it answered.
-        Status::Idle | Status::Interrupted => Ok(Some(trace.resume().await?)),
-        _ => Ok(Some(Run::first(trace))),
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match trace.status().await? {
+            // Another begins it just now.
+            Status::Idle if host.at(trace.id()).driver().await?.is_some() && Instant::now() < until => {
+                tokio::time::sleep(LOOK).await;
+            }
+            // It was killed before, or while, it answered.
+            Status::Idle | Status::Interrupted => match trace.resume().await {
+                // Meanwhile it has come to its end.
+                Err(error) if error.kind() == ErrorKind::Refused && Instant::now() < until => {
+                    tokio::time::sleep(LOOK).await;
+                }
+                run => return run.map(Some),
+            },
+            _ => return Ok(Some(Run::first(trace))),
+        }
     }
 }
 
 /// What another has started meanwhile under the same key.
 async fn lost(host: &Host, once: Option<&Once>, id: &TraceId) -> Result<Run, Error> {
-    let exists = || Error::new(ErrorKind::Busy, format!("the same is being started as trace {id}; ask again"));
-    started(host, once).await?.ok_or_else(exists)
+    let until = Instant::now() + PATIENCE;
+    while Instant::now() < until {
+        if let Some(run) = started(host, once).await? {
+            return Ok(run);
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+    Err(Error::new(ErrorKind::Busy, format!("the same is being started as trace {id}; ask again")))
 }

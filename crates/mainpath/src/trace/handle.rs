@@ -130,7 +130,17 @@ impl Trace {
         };
         let id = id.map_err(|error| Error::failed(error.to_string()))?;
         let copy = Trace::new(self.host.clone(), id);
-        match (runtime.fork(scope, &self.id, at, copy.id()).await, &self.once) {
+        let until = Instant::now() + PATIENCE;
+        let mut made = runtime.fork(scope, &self.id, at, copy.id()).await;
+        // Another makes the same copy just now.
+        while self.once.is_some()
+            && matches!(made, Err(RuntimeError::Store(StoreError::Held { .. })))
+            && Instant::now() < until
+        {
+            tokio::time::sleep(LOOK).await;
+            made = runtime.fork(scope, &self.id, at, copy.id()).await;
+        }
+        match (made, &self.once) {
             (Err(RuntimeError::Store(StoreError::Exists { .. })), Some(once)) => {
                 let is_same = |event: &Event| match &event.kind {
                     EventKind::Forked(data) => data.from == self.id && data.at == at,

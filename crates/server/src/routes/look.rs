@@ -45,7 +45,8 @@ pub fn routes() -> Result<Vec<Route>, String> {
                 about!(GET "/api/compare" compare_traces "Two traces: what they have in common, where they part, what each took."),
                 Scope::Read,
                 compare,
-            ),
+            )
+            .map(|route| route.fails(&[404])),
         ],
     )
 }

@@ -200,7 +200,8 @@ impl NewAgent {
     /// The agent, ready to be started.
     pub async fn agent<Q, B>(&self, call: &Call<Q, B>) -> Result<Agent, Problem> {
         self.check(call)?;
-        let model = call.host.choose_model(self.model.as_deref()).await?;
+        let none = |_| Problem::field("/model", "is missing, and the server is configured for none");
+        let model = call.host.choose_model(self.model.as_deref()).await.map_err(none)?;
         let folder = call.app.workspace(&call.who, self.workspace.as_deref())?;
         let mut agent = call.host.agent(model).options(self.options()).workspace(folder).approvals(self.approvals);
         if let Some(preset) = self.agent.as_ref().or(self.agent_type.as_ref()) {

@@ -1,0 +1,219 @@
+//! Who may what.
+
+use crate::support::{Place, READS, WRITES};
+use mainpath_server::Scope;
+use serde_json::{Value, json};
+
+/// The scope that the document says an operation needs.
+fn needed(operation: &Value) -> Option<Scope> {
+    let text = operation["description"].as_str()?;
+    let (_, rest) = text.split_once("Needs the scope `")?;
+    rest.split_once('`')?.0.parse().ok()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_route_needs_its_scope_and_another_tenants_key_sees_nothing() {
+    let place = Place::start().await;
+    let trace = place.run(READS).await;
+    let keys: Vec<(Scope, String)> = Scope::ALL
+        .into_iter()
+        .map(|scope| (scope, format!("authorization: Bearer {}", place.new_key(scope.name(), &[scope], "local"))))
+        .collect();
+    let other = format!("authorization: Bearer {}", place.new_key("other", &Scope::ALL, "acme"));
+    let document = place.ask("GET", "/openapi.json", &[], "").await.json();
+    let (mut checked, mut of_traces) = (0, 0);
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let Some(scope) = needed(operation) else { continue };
+            let address = path.replace("{id}", &trace).replace("{call}", "2.0").replace("{name}", "none");
+            let method = method.to_uppercase();
+            let none = place.ask(&method, &address, &[], "").await;
+            assert_eq!(none.status, 401, "{method} {path} without a key: {}", none.body);
+            let wrong = place.ask(&method, &address, &["authorization: Bearer mp_wrong".into()], "").await;
+            assert_eq!(wrong.status, 401, "{method} {path}");
+            for (has, key) in &keys {
+                let answer = place.ask(&method, &address, &[key.clone()], "{\"nothing\":1}").await;
+                match *has == scope {
+                    true => assert!(!matches!(answer.status, 401 | 403), "{method} {path} with {has}: {}", answer.body),
+                    false => assert_eq!(answer.status, 403, "{method} {path} with {has}: {}", answer.body),
+                }
+            }
+            // What needs a body is asked with none that fits: the trace is looked for after that.
+            if path.contains("{id}") && operation.get("requestBody").is_none() {
+                let answer = place.ask(&method, &address, &[other.clone()], "").await;
+                assert_eq!(answer.status, 404, "{method} {path} of another tenant: {}", answer.body);
+                of_traces += 1;
+            }
+            checked += 1;
+        }
+    }
+    assert!(checked >= 40 && of_traces >= 12, "{checked} {of_traces}");
+    let seen = place.ask("GET", "/api/traces", &[other], "").await.json();
+    assert_eq!(seen, json!({"traces": []}));
+    place.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_only_runs_starts_nothing_that_asks_nobody_and_decides_nothing() {
+    let place = Place::start().await;
+    let runs = format!("authorization: Bearer {}", place.new_key("ci", &[Scope::Read, Scope::Run], "local"));
+    let model = place.model(WRITES);
+    for more in [
+        json!({"approvals": "yes"}),
+        json!({"access": "full"}),
+        json!({"access": "workspace-write"}),
+        json!({"rules": {"allow": ["write(*)"]}}),
+    ] {
+        let mut body = json!({"task": "Write it.", "model": model});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let answer = place.ask("POST", "/api/traces", &[runs.clone()], &body.to_string()).await;
+        assert_eq!(answer.status, 403, "{more}: {}", answer.body);
+    }
+    let body = json!({"task": "Write it.", "model": model}).to_string();
+    let waits = [runs.clone(), "prefer: wait=10".into()];
+    let answer = place.ask("POST", "/api/traces", &waits, &body).await;
+    let trace = answer.json()["trace_id"].as_str().unwrap().to_string();
+    let calls = place.get(&format!("/api/traces/{trace}/approvals")).await.json();
+    let call = calls["approvals"][0]["call"].as_str().unwrap().to_string();
+    let address = format!("/api/traces/{trace}/approvals/{call}");
+    let refused = place.ask("POST", &address, &[runs], "{\"decision\":\"approve\"}").await;
+    assert_eq!(refused.status, 403);
+    assert!(!place.work().join("a.txt").exists());
+    // Who has the scope decides, and the log names the key.
+    let anna = format!("authorization: Bearer {}", place.new_key("anna", &[Scope::Approve], "local"));
+    let done = place.ask("POST", &address, &[anna.clone()], "{\"decision\":\"approve\"}").await;
+    assert_eq!(done.status, 202, "{}", done.body);
+    let second = place.ask("POST", &address, &[anna], "{\"decision\":\"deny\"}").await;
+    assert_eq!(second.status, 409, "{}", second.body);
+    let granted = wait_for(&place, &trace, "approval_granted").await;
+    assert_eq!(granted["data"]["by"], "key.anna", "{granted}");
+    wait_for(&place, &trace, "run_finished").await;
+    assert_eq!(std::fs::read_to_string(place.work().join("a.txt")).unwrap(), "x");
+    place.end().await;
+}
+
+/// The first event of a kind, once it is there.
+async fn wait_for(place: &Place, trace: &str, kind: &str) -> Value {
+    for _ in 0..500 {
+        let page = place.get(&format!("/api/traces/{trace}/events?limit=500")).await.json();
+        if let Some(found) = page["events"].as_array().unwrap().iter().find(|event| event["type"] == kind) {
+            return found.clone();
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    panic!("no {kind} came");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_are_made_listed_and_revoked_and_every_act_is_on_record() {
+    let place = Place::start().await;
+    let made = place.post("/api/keys", json!({"name": "ci", "scopes": ["read"], "expires_in_s": 3600})).await;
+    assert_eq!(made.status, 201, "{}", made.body);
+    let key = made.json()["key"].as_str().unwrap().to_string();
+    let bearer = format!("authorization: Bearer {key}");
+    assert_eq!(place.ask("GET", "/api/traces", &[bearer.clone()], "").await.status, 200);
+    let listed = place.get("/api/keys").await;
+    assert!(listed.body.contains("\"ci\"") && !listed.body.contains(&key), "{}", listed.body);
+    for entry in std::fs::read_dir(place.dir.path().join("home/server")).unwrap() {
+        let entry = entry.unwrap();
+        let text = std::fs::read_to_string(entry.path()).unwrap_or_default();
+        assert!(!text.contains(&key), "{} holds the key", entry.path().display());
+    }
+    let again = place.post("/api/keys", json!({"name": "ci", "scopes": ["read"]})).await;
+    assert_eq!((again.status, again.json()["errors"][0]["pointer"].clone()), (422, json!("/name")));
+    assert_eq!(place.ask("DELETE", "/api/keys/ci", &[place.bearer()], "").await.status, 200);
+    assert_eq!(place.ask("GET", "/api/traces", &[bearer], "").await.status, 401);
+    assert_eq!(place.ask("DELETE", "/api/keys/ci", &[place.bearer()], "").await.status, 404);
+    let acts = place.get("/api/audit").await.json();
+    let acts: Vec<&str> = acts["acts"].as_array().unwrap().iter().map(|act| act["act"].as_str().unwrap()).collect();
+    assert_eq!(acts, ["key_revoked", "key_made", "server_started"]);
+    place.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_makes_no_key_that_may_more_or_reaches_further() {
+    let place = Place::start().await;
+    let admin = format!("authorization: Bearer {}", place.new_key("boss", &[Scope::Admin, Scope::Read], "acme"));
+    for body in [
+        json!({"name": "a", "scopes": ["approve"]}),
+        json!({"name": "b", "scopes": ["read"], "tenant": "local"}),
+        json!({"name": "c", "scopes": []}),
+        json!({"name": "../d", "scopes": ["read"]}),
+    ] {
+        let answer = place.ask("POST", "/api/keys", &[admin.clone()], &body.to_string()).await;
+        assert_eq!(answer.status, 422, "{body}: {}", answer.body);
+    }
+    let listed = place.ask("GET", "/api/keys", &[admin.clone()], "").await.json();
+    assert_eq!(listed["keys"].as_array().unwrap().len(), 1, "{listed}");
+    assert_eq!(place.ask("DELETE", "/api/keys/owner", &[admin], "").await.status, 404);
+    place.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_of_other_sites_and_foreign_names_reach_nothing() {
+    let place = Place::with(|settings| settings.origins = vec!["https://panel.example.com".into()]).await;
+    for lines in [
+        vec!["host: evil.example".to_string()],
+        vec!["origin: https://evil.example".into()],
+        vec!["origin: null".into()],
+    ] {
+        for path in ["/api/traces", "/openapi.json", "/docs"] {
+            let mut headers = lines.clone();
+            headers.push(place.bearer());
+            let answer = place.ask("GET", path, &headers, "").await;
+            assert_eq!(answer.status, 403, "{path} {lines:?}");
+            assert_eq!(answer.header("access-control-allow-origin"), None);
+        }
+    }
+    let known =
+        place.ask("GET", "/api/traces", &[place.bearer(), "origin: https://panel.example.com".into()], "").await;
+    assert_eq!((known.status, known.header("access-control-allow-origin")), (200, Some("https://panel.example.com")));
+    place.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_is_not_reached_from_other_machines_without_saying_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let host = mainpath::Host::from_folder(&dir.path().join("home")).unwrap();
+    let mut settings = mainpath_server::Settings::usual(dir.path().into());
+    settings.address = "0.0.0.0:0".parse().unwrap();
+    let refused = mainpath_server::Server::bind(host.clone(), settings.clone()).await.err().unwrap();
+    assert!(refused.message().contains("--behind-tls"), "{refused}");
+    settings.is_behind_tls = true;
+    assert!(mainpath_server::Server::bind(host, settings).await.is_ok());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn agents_work_in_the_folders_that_are_allowed_and_in_no_other() {
+    let place = Place::start().await;
+    std::fs::create_dir(place.work().join("inner")).unwrap();
+    std::os::unix::fs::symlink("/", place.work().join("link")).unwrap();
+    let model = place.model(READS);
+    for folder in ["/", "..", "../home", "link", "inner/../..", "missing", "README.md"] {
+        let body = json!({"task": "Look.", "model": model, "workspace": folder});
+        let answer = place.post("/api/traces", body).await;
+        assert_eq!(
+            (answer.status, answer.json()["errors"][0]["pointer"].clone()),
+            (422, json!("/workspace")),
+            "{folder}"
+        );
+    }
+    let body = json!({"task": "Look.", "model": model, "workspace": "inner"});
+    assert_eq!(place.post("/api/traces", body).await.status, 202);
+    place.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_asks_too_often_is_told_how_long_to_wait() {
+    let place = Place::with(|settings| settings.rate = std::num::NonZeroU32::new(1)).await;
+    let mut statuses = Vec::new();
+    for _ in 0..12 {
+        let answer = place.get("/api/traces").await;
+        if answer.status == 429 {
+            assert!(answer.header("retry-after").is_some_and(|seconds| seconds.parse::<u64>().is_ok()));
+        }
+        statuses.push(answer.status);
+    }
+    assert!(statuses.starts_with(&[200; 10]) && statuses.contains(&429), "{statuses:?}");
+    place.end().await;
+}

@@ -1,0 +1,169 @@
+//! Wrong requests: one clear problem, and nothing done.
+
+use crate::support::{Place, READS};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+fn pointers(problem: &Value) -> Vec<&str> {
+    problem["errors"].as_array().unwrap().iter().map(|error| error["pointer"].as_str().unwrap()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_wrong_field_is_named() {
+    let place = Place::start().await;
+    let wrong = json!({
+        "task": 1, "temperature": 3, "limits": {"max_tokens": -1, "max_turns": 1}, "mode": "chat", "surprise": true,
+    });
+    let answer = place.post("/api/traces", wrong).await;
+    assert_eq!((answer.status, answer.header("content-type")), (422, Some("application/problem+json")));
+    let problem = answer.json();
+    assert_eq!(problem["type"], "/problems/invalid");
+    let mut named = pointers(&problem);
+    named.sort_unstable();
+    assert_eq!(named, ["/limits/max_tokens", "/limits/max_turns", "/mode", "/surprise", "/task", "/temperature"]);
+    let answer = place.get("/api/traces?limit=0&cursor=%00&what=1").await;
+    assert_eq!(pointers(&answer.json()), ["/what", "/limit"], "{}", answer.body);
+    let answer = place.get("/api/traces?cursor=abc").await;
+    assert_eq!((answer.status, pointers(&answer.json())), (422, vec!["/cursor"]));
+    let model = place.model(READS);
+    for (body, pointer) in [
+        (json!({}), "/task"),
+        (json!({"task": "  "}), "/task"),
+        (json!({"task": "a", "messages": []}), "/messages"),
+        (json!({"messages": [{"role": "assistant", "content": "hi"}], "model": model}), "/messages"),
+        (json!({"messages": [], "model": model}), "/messages"),
+        (json!({"task": "a", "agent": "nobody", "model": model}), ""),
+        (json!({"task": "a", "model": "nobody"}), ""),
+        (json!({"task": "a", "rules": {"deny": ["bash("]}, "model": model}), "/rules/deny"),
+    ] {
+        let answer = place.post("/api/traces", body.clone()).await;
+        assert!(matches!(answer.status, 404 | 422), "{body}: {}", answer.body);
+        if answer.status == 422 {
+            assert_eq!(pointers(&answer.json()), [pointer], "{body}: {}", answer.body);
+        }
+    }
+    assert_eq!(place.get("/api/traces").await.json(), json!({"traces": []}));
+    place.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_json_too_large_or_breaks_off_is_said() {
+    let place = Place::with(|settings| settings.max_body = 1000).await;
+    for body in ["", "{", "[1", "\u{0}"] {
+        let answer = place.ask("POST", "/api/traces/x/steer", &[place.bearer()], body).await;
+        assert_eq!((answer.status, answer.json()["type"].clone()), (400, json!("/problems/not-json")), "{body:?}");
+    }
+    let large = format!("{{\"task\":\"{}\"}}", "a".repeat(2000));
+    let answer = place.ask("POST", "/api/traces", &[place.bearer()], &large).await;
+    assert_eq!((answer.status, answer.json()["type"].clone()), (413, json!("/problems/too-large")));
+    // Without a length, in chunks.
+    let mut stream = tokio::net::TcpStream::connect(place.address).await.unwrap();
+    let head = format!(
+        "POST /api/traces HTTP/1.1\r\nhost: {}\r\n{}\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n",
+        place.address,
+        place.bearer()
+    );
+    stream.write_all(format!("{head}7d0\r\n{}\r\n0\r\n\r\n", "b".repeat(2000)).as_bytes()).await.unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).await.unwrap();
+    assert!(text.starts_with("HTTP/1.1 413"), "{text}");
+    // It breaks off, and the server lives.
+    let mut stream = tokio::net::TcpStream::connect(place.address).await.unwrap();
+    let head = head.replace("transfer-encoding: chunked", "content-length: 500");
+    stream.write_all(format!("{head}{{\"task\"").as_bytes()).await.unwrap();
+    drop(stream);
+    assert_eq!(place.get("/health").await.status, 200);
+    place.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ids_with_tricks_and_unknown_addresses_are_not_found() {
+    let place = Place::start().await;
+    let trace = place.run(READS).await;
+    for id in ["..", "%2e%2e", "..%2f..%2fetc", "a%00b", &"x".repeat(5000), "nobody", "%ff", "home", "server"] {
+        let answer = place.get(&format!("/api/traces/{id}")).await;
+        assert!(matches!(answer.status, 404 | 400), "{id}: {} {}", answer.status, answer.body);
+        assert_eq!(answer.header("content-type"), Some("application/problem+json"), "{id}: {}", answer.body);
+    }
+    assert_eq!(place.get("/nothing").await.json()["type"], "/problems/not-found");
+    let wrong = place.ask("DELETE", "/api/traces", &[place.bearer()], "").await;
+    assert_eq!((wrong.status, wrong.json()["type"].clone()), (405, json!("/problems/method-not-allowed")));
+    assert_eq!(
+        place.post(&format!("/api/traces/{trace}/approvals/9.9"), json!({"decision": "approve"})).await.status,
+        404
+    );
+    assert_eq!(
+        place.post(&format!("/api/traces/{trace}/approvals/x"), json!({"decision": "approve"})).await.status,
+        404
+    );
+    place.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_go_on_where_they_ended() {
+    let place = Place::start().await;
+    let mut all = Vec::new();
+    for _ in 0..5 {
+        all.push(place.run(READS).await);
+    }
+    let (mut seen, mut address) = (Vec::new(), "/api/traces?limit=2".to_string());
+    loop {
+        let page = place.get(&address).await.json();
+        seen.extend(page["traces"].as_array().unwrap().iter().map(|row| row["trace_id"].as_str().unwrap().to_string()));
+        match page["next"].as_str() {
+            Some(next) => address = format!("/api/traces?limit=2&cursor={next}"),
+            None => break,
+        }
+    }
+    all.reverse();
+    assert_eq!(seen, all);
+    let trace = &all[0];
+    let whole = place.get(&format!("/api/traces/{trace}/messages")).await.json();
+    let (mut said, mut address) = (Vec::new(), format!("/api/traces/{trace}/messages?limit=1"));
+    loop {
+        let page = place.get(&address).await.json();
+        said.extend(page["messages"].as_array().unwrap().clone());
+        match page["next"].as_str() {
+            Some(next) => address = format!("/api/traces/{trace}/messages?limit=1&cursor={next}"),
+            None => break,
+        }
+    }
+    assert_eq!(json!(said), whole["messages"]);
+    assert_eq!(said.len(), 4);
+    place.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_goes_on_goes_back_and_is_copied() {
+    let place = Place::start().await;
+    let trace = place.run(READS).await;
+    let waits = || vec![place.bearer(), "prefer: wait=20".to_string()];
+    let say = |body: Value| {
+        let (address, headers) = (format!("/api/traces/{trace}/run"), waits());
+        let place = &place;
+        async move { place.ask("POST", &address, &headers, &body.to_string()).await }
+    };
+    let more = say(json!({"messages": [{"role": "user", "content": "And now?"}]})).await;
+    assert_eq!(
+        (more.status, more.json()["status"].clone(), more.json()["outcome"]["run"].clone()),
+        (200, json!("ended"), json!(2))
+    );
+    let back = say(json!({"messages": [{"role": "user", "content": [{"type": "text", "text": "Another way."}]}], "after_sequence": 1})).await;
+    assert_eq!((back.status, back.json()["outcome"]["run"].clone()), (200, json!(3)), "{}", back.body);
+    let path = place.get(&format!("/api/traces/{trace}/messages")).await.json();
+    let texts: Vec<&str> =
+        path["messages"].as_array().unwrap().iter().filter_map(|message| message["content"].as_str()).collect();
+    assert_eq!(texts, ["Look around.", "Another way."]);
+    let all = place.get(&format!("/api/traces/{trace}/messages?mode=all")).await.json();
+    assert!(all["messages"].as_array().unwrap().len() > path["messages"].as_array().unwrap().len());
+    let copy = place.post(&format!("/api/traces/{trace}/fork"), json!({"at_sequence": 1})).await;
+    assert_eq!(copy.status, 201, "{}", copy.body);
+    let copied = copy.json()["trace_id"].as_str().unwrap().to_string();
+    let compared = place.get(&format!("/api/compare?a={trace}&b={copied}")).await.json();
+    assert_eq!(compared["common"], 1, "{compared}");
+    for wrong in [json!({"messages": [{"role": "assistant", "content": "x"}]}), json!({"messages": [{"role": "user"}]})]
+    {
+        assert_eq!(say(wrong).await.status, 422);
+    }
+    place.end().await;
+}

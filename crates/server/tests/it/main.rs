@@ -1,0 +1,10 @@
+//! The server over real sockets.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "these are tests")]
+
+mod access;
+mod bodies;
+mod fuzz;
+mod once;
+mod streams;
+mod support;

@@ -1,0 +1,202 @@
+//! Streams that break off anywhere and go on.
+
+use crate::support::{Place, READS, WRITES, unchunked};
+use base64::Engine;
+use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+/// A frame as it came.
+#[derive(Clone, Debug, PartialEq)]
+struct Seen {
+    id: Option<String>,
+    name: String,
+    data: Value,
+}
+
+fn frames(text: &str) -> Vec<Seen> {
+    let blocks = text.split("\n\n").filter(|block| block.contains("data: "));
+    let field = |block: &str, name: &str| block.lines().find_map(|line| line.strip_prefix(name).map(String::from));
+    blocks
+        .map(|block| Seen {
+            id: field(block, "id: "),
+            name: field(block, "event: ").unwrap(),
+            data: serde_json::from_str(&field(block, "data: ").unwrap()).unwrap(),
+        })
+        .collect()
+}
+
+async fn stream(place: &Place, trace: &str, query: &str, last: Option<&str>) -> Vec<Seen> {
+    let mut headers = vec![place.bearer(), "accept: text/event-stream".into()];
+    headers.extend(last.map(|last| format!("last-event-id: {last}")));
+    let answer = place.ask("GET", &format!("/api/traces/{trace}/events?{query}"), &headers, "").await;
+    match answer.status {
+        204 => Vec::new(),
+        200 => frames(&answer.body),
+        other => panic!("{other} {}", answer.body),
+    }
+}
+
+fn durable(seen: &[Seen]) -> Vec<Seen> {
+    seen.iter().filter(|frame| frame.id.is_some()).cloned().collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_is_cut_at_any_frame_goes_on_without_loss_or_repeat() {
+    let place = Place::start().await;
+    let trace = place.run(READS).await;
+    let whole = stream(&place, &trace, "", None).await;
+    assert_eq!((whole[0].name.as_str(), whole.last().unwrap().name.as_str()), ("open", "end"));
+    let all = durable(&whole);
+    assert!(all.len() > 15, "{all:?}");
+    assert!(all.iter().any(|frame| frame.id.as_ref().unwrap().contains('.')));
+    for (at, frame) in all.iter().enumerate() {
+        let rest = durable(&stream(&place, &trace, "", frame.id.as_deref()).await);
+        assert_eq!(rest, all[at + 1..], "after {:?}", frame.id);
+        let named = durable(&stream(&place, &trace, &format!("after={}", frame.id.as_ref().unwrap()), None).await);
+        assert_eq!(named, rest);
+    }
+    let page = place.get(&format!("/api/traces/{trace}/events?since_event_id=5&limit=3")).await.json();
+    let numbers: Vec<u64> =
+        page["events"].as_array().unwrap().iter().map(|event| event["id"].as_u64().unwrap()).collect();
+    assert_eq!((numbers.first(), numbers.last(), page["next"].as_str()), (Some(&6), Some(&8), Some("8")));
+    place.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_place_that_is_none_gets_one_resync() {
+    let place = Place::start().await;
+    let trace = place.run(READS).await;
+    for (last, reason) in
+        [("99999", "ahead"), ("nonsense", "unknown"), ("3;other@delegate-5-001=2", "of_another_trace")]
+    {
+        let seen = stream(&place, &trace, "", Some(last)).await;
+        let names: Vec<&str> = seen.iter().map(|frame| frame.name.as_str()).collect();
+        assert_eq!(names, ["open", "resync", "end"], "{last}");
+        assert_eq!((&seen[1].data["reason"], &seen[1].id), (&json!(reason), &Some(seen[1].data["head"].to_string())));
+    }
+    place.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_is_told_first_with_its_own_number_and_what_comes_is_seen_as_it_comes() {
+    let place = Place::start().await;
+    let trace = place.run(WRITES).await;
+    let headers = [place.bearer(), "accept: text/event-stream".into()];
+    let mut socket = place.send("GET", &format!("/api/traces/{trace}/events?after=0"), &headers, "").await;
+    let mut text = String::new();
+    let mut buffer = vec![0; 64 << 10];
+    let until = |wanted: &'static str| move |text: &str| text.contains(wanted);
+    read_until(&mut socket, &mut text, &mut buffer, until("event: approval_required")).await;
+    let open = frames(&unchunked(text.split_once("\r\n\r\n").unwrap().1))[0].clone();
+    let asked = &open.data["approvals"][0];
+    assert_eq!((asked["type"].clone(), asked["id"].clone()), (json!("approval_required"), json!(6)), "{open:?}");
+    let call = asked["data"]["call"].as_str().unwrap();
+    place.post(&format!("/api/traces/{trace}/approvals/{call}"), json!({"decision": "approve"})).await;
+    read_until(&mut socket, &mut text, &mut buffer, until("event: end")).await;
+    assert!(text.contains("event: approval_granted") && text.contains("event: run_finished"));
+    place.end().await;
+}
+
+async fn read_until(
+    socket: &mut tokio::net::TcpStream,
+    text: &mut String,
+    buffer: &mut [u8],
+    is_there: impl Fn(&str) -> bool,
+) {
+    while !is_there(text) {
+        let read = tokio::time::timeout(Duration::from_secs(20), socket.read(buffer)).await.expect("it comes").unwrap();
+        assert!(read > 0, "it ended early: {text}");
+        text.push_str(std::str::from_utf8(&buffer[..read]).unwrap());
+    }
+}
+
+/// The text messages of a WebSocket until it closes.
+async fn socket(place: &Place, trace: &str, query: &str) -> Vec<Value> {
+    let key = base64::engine::general_purpose::STANDARD.encode([7u8; 16]);
+    let headers = [
+        "connection: Upgrade".to_string(),
+        "upgrade: websocket".into(),
+        "sec-websocket-version: 13".into(),
+        format!("sec-websocket-key: {key}"),
+        format!("sec-websocket-protocol: mainpath, bearer.{}", place.key),
+    ];
+    let mut socket = tokio::net::TcpStream::connect(place.address).await.unwrap();
+    let head = format!(
+        "GET /api/traces/{trace}/watch?{query} HTTP/1.1\r\nhost: {}\r\n{}\r\n\r\n",
+        place.address,
+        headers.join("\r\n")
+    );
+    socket.write_all(head.as_bytes()).await.unwrap();
+    let mut bytes = Vec::new();
+    let _ = tokio::time::timeout(Duration::from_secs(20), socket.read_to_end(&mut bytes)).await;
+    let end = bytes.windows(4).position(|at| at == b"\r\n\r\n").unwrap() + 4;
+    let head = String::from_utf8_lossy(&bytes[..end]).to_lowercase();
+    assert!(head.starts_with("http/1.1 101") && head.contains("sec-websocket-protocol: mainpath"), "{head}");
+    let (mut at, mut messages) = (end, Vec::new());
+    while at + 2 <= bytes.len() {
+        let (code, short) = (bytes[at] & 0x0f, usize::from(bytes[at + 1] & 0x7f));
+        let (len, from) = match short {
+            126 => (usize::from(u16::from_be_bytes([bytes[at + 2], bytes[at + 3]])), at + 4),
+            127 => (usize::try_from(u64::from_be_bytes(bytes[at + 2..at + 10].try_into().unwrap())).unwrap(), at + 10),
+            short => (short, at + 2),
+        };
+        match code {
+            1 => messages.push(serde_json::from_slice(&bytes[from..from + len]).unwrap()),
+            8 => break,
+            _ => {}
+        }
+        at = from + len;
+    }
+    messages
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_socket_says_what_the_stream_says() {
+    let place = Place::start().await;
+    let trace = place.run(READS).await;
+    let streamed: Vec<Value> = stream(&place, &trace, "", None).await.into_iter().map(|frame| frame.data).collect();
+    assert_eq!(socket(&place, &trace, "").await, streamed);
+    let cursor = streamed.iter().filter_map(|event| event["cursor"].as_str()).nth(7).unwrap().to_string();
+    let resumed: Vec<Value> =
+        stream(&place, &trace, &format!("after={cursor}"), None).await.into_iter().map(|frame| frame.data).collect();
+    assert_eq!(socket(&place, &trace, &format!("since_event_id={cursor}")).await, resumed);
+    let refused = place.get(&format!("/api/traces/{trace}/watch")).await;
+    assert_eq!(refused.status, 400);
+    place.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_agents_of_a_trace_are_in_its_stream_and_every_cut_heals() {
+    let place = Place::start().await;
+    let script = r#"
+[[turn]]
+when = "Look at"
+calls = [{ tool = "read_text_file", args = { path = "README.md" } }]
+[[turn]]
+when = "Look at"
+final = "Hello is there."
+[[turn]]
+calls = [{ tool = "agent", args = { task = ["Look at one.", "Look at two."] } }]
+[[turn]]
+final = "Both looked."
+"#;
+    let trace = place.run(script).await;
+    let whole = stream(&place, &trace, "children=true", None).await;
+    let all = durable(&whole);
+    let traces: std::collections::BTreeSet<&str> =
+        all.iter().map(|frame| frame.data["trace_id"].as_str().unwrap()).collect();
+    assert_eq!(traces.len(), 3, "{traces:?}");
+    for (at, frame) in all.iter().enumerate() {
+        let rest = durable(&stream(&place, &trace, "children=true", frame.id.as_deref()).await);
+        let of = |seen: &[Seen], trace: &str| -> Vec<Value> {
+            let own = seen.iter().filter(|frame| frame.data["trace_id"] == trace);
+            own.map(|frame| json!([frame.data["id"], frame.data["type"]])).collect()
+        };
+        // Each log goes on exactly; between logs, those of one moment may change places.
+        for one in &traces {
+            assert_eq!(of(&rest, one), of(&all[at + 1..], one), "after {:?}, of {one}", frame.id);
+        }
+    }
+    place.end().await;
+}
