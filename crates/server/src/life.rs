@@ -1,11 +1,12 @@
 //! The runs that go on in a server: each has a mark in a file, so that a later process knows what broke off, and goes on with it.
 
+use crate::problem::{Kind, Problem};
 use mainpath::runtime::{Phase, Runtime};
 use mainpath::types::TraceId;
 use mainpath::{Error, Host, Status, Trace};
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
@@ -15,6 +16,7 @@ const MOST_DEATHS: u32 = 2;
 /// The runs that go on here.
 #[derive(Clone, Default)]
 pub struct Runs {
+<<<<<<< HEAD
     count: Arc<AtomicUsize>,
     waiting: Arc<AtomicUsize>,
     queued: Arc<AtomicUsize>,
@@ -26,6 +28,9 @@ enum Counted {
     Not,
     Running,
     Waiting,
+=======
+    counts: Arc<Mutex<BTreeMap<PathBuf, usize>>>,
+>>>>>>> main
 }
 
 /// What became of a run that was left.
@@ -59,9 +64,32 @@ fn marks(host: &Host) -> PathBuf {
 }
 
 impl Runs {
+    fn counts(&self) -> MutexGuard<'_, BTreeMap<PathBuf, usize>> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// How many go on now, those that wait for people not counted.
     pub fn count(&self) -> usize {
-        self.count.load(Ordering::Relaxed)
+        self.counts().values().sum()
+    }
+
+    /// That another may go on in this home. Errors: as many do as may (`server.max_runs`).
+    pub fn room(&self, host: &Host) -> Result<(), Problem> {
+        let Some(most) = host.home().config.server.max_runs else { return Ok(()) };
+        let going_on = self.counts().get(&host.home().data).copied().unwrap_or(0);
+        match going_on < most.get() {
+            true => Ok(()),
+            false => Err(Problem {
+                retry_after: Some(1),
+                ..Problem::new(Kind::RATE, format!("{going_on} runs go on, which is as many as may (server.max_runs)"))
+            }),
+        }
+    }
+
+    fn less(&self, home: &Path) {
+        if let Some(count) = self.counts().get_mut(home) {
+            *count = count.saturating_sub(1);
+        }
     }
 
     /// How many wait for people, agents or a time.
@@ -90,9 +118,8 @@ impl Runs {
 
     /// Drives a trace on if there is anything to do and nobody does, and marks it until it has come to its end. Errors: it cannot be read.
     pub async fn drive(&self, host: &Host, trace: &Trace) -> Result<(), Error> {
-        match trace.drive().await? {
-            true => self.follow(host, trace.id(), 0),
-            false => {}
+        if trace.drive().await? {
+            self.follow(host, trace.id(), 0);
         }
         Ok(())
     }
@@ -103,10 +130,15 @@ impl Runs {
         // One that cannot be marked goes on all the same; after a crash a person has to go on with it.
         let _ = std::fs::create_dir_all(marks(host)).and_then(|()| std::fs::write(&mark, format!("{deaths}\n")));
         let mut phases = host.runtime().phase(host.whose(), trace);
+<<<<<<< HEAD
         let runs = self.clone();
+=======
+        let (runs, home) = (self.clone(), host.home().data.clone());
+>>>>>>> main
         tokio::spawn(async move {
             let mut counted = Counted::Not;
             loop {
+<<<<<<< HEAD
                 let now = match &*phases.borrow_and_update() {
                     Phase::Running => Counted::Running,
                     Phase::Parked(_) => Counted::Waiting,
@@ -118,6 +150,24 @@ impl Runs {
                 }
             }
             runs.count_as(&mut counted, Counted::Not);
+=======
+                let phase = phases.borrow_and_update().clone();
+                let goes_on = phase == Phase::Running;
+                match (goes_on, is_counted) {
+                    (true, false) => *runs.counts().entry(home.clone()).or_default() += 1,
+                    (false, true) => runs.less(&home),
+                    _ => {}
+                }
+                is_counted = goes_on;
+                let has_ended = !matches!(phase, Phase::Running | Phase::Parked(_));
+                if has_ended || phases.changed().await.is_err() {
+                    break;
+                }
+            }
+            if is_counted {
+                runs.less(&home);
+            }
+>>>>>>> main
             let _ = std::fs::remove_file(mark);
         });
     }

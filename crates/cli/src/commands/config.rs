@@ -19,7 +19,11 @@ pub struct ConfigArgs {
 }
 
 /// Every key with what holds where nobody sets it. A test holds the list to what the file may have.
+<<<<<<< HEAD
 const KEYS: [(&str, &str); 99] = [
+=======
+const KEYS: [(&str, &str); 97] = [
+>>>>>>> main
     ("model", "the first one found"),
     ("fallback", "none"),
     ("profile", "trace"),
@@ -107,6 +111,7 @@ const KEYS: [(&str, &str); 99] = [
     ("server.max_body", "4194304"),
     ("server.rate", "200"),
     ("server.connections", "16384"),
+    ("server.max_runs", "no limit"),
     ("server.resumed_at_once", "8"),
     ("server.rest_s", "30"),
     ("server.behind_tls", "false"),

@@ -216,3 +216,36 @@ fn a_key_is_made_used_and_revoked_while_the_server_runs() {
     served.key = owner;
     assert_eq!(served.ask("GET", "/api/keys", "", "").0, 200);
 }
+
+#[test]
+fn a_full_disk_is_507_and_heals_by_itself() {
+    use rustix::process::{Resource, Rlimit, prlimit};
+    let place = Place::new();
+    let model = slow(&place, 1);
+    // No file may grow: the system says so as it does when a disk is full, once the signal for it is ignored.
+    let mut command = std::process::Command::new("sh");
+    place.surround(&mut command);
+    let program = env!("CARGO_BIN_EXE_mainpath");
+    command.args(["-c", &format!("trap '' XFSZ; exec {program} serve --address 127.0.0.1:0")]);
+    let mut process = Process::start(command);
+    let line = process.find(|line| line.starts_with("listening on ")).unwrap();
+    let address = line.split("http://").nth(1).unwrap().split_whitespace().next().unwrap().to_string();
+    process.find(|line| line.starts_with("key: ")).unwrap();
+    let key = std::fs::read_to_string(place.home.join("server/token")).unwrap().trim().to_string();
+    let served = Served { process, address, key };
+    let body = json!({"task": "Read it.", "model": model}).to_string();
+    let (_, first) = served.ask("POST", "/api/traces", "prefer: wait=20\r\n", &body);
+    let trace = first["trace_id"].as_str().unwrap().to_string();
+    let limit = |most: Option<u64>| {
+        prlimit(Some(served.process.pid()), Resource::Fsize, Rlimit { current: most, maximum: None }).unwrap();
+    };
+    limit(Some(0));
+    let (status, problem) = served.ask("POST", "/api/traces", "", &body);
+    assert_eq!((status, problem["type"].clone()), (507, json!("/problems/read-only")), "{problem}");
+    let (status, problem) = served.ask("POST", &format!("/api/traces/{trace}/next"), "", "{\"message\":\"More.\"}");
+    assert_eq!(status, 507, "{problem}");
+    assert_eq!(served.ask("GET", &format!("/api/traces/{trace}"), "", "").0, 200);
+    limit(None);
+    let (status, again) = served.ask("POST", "/api/traces", "prefer: wait=20\r\n", &body);
+    assert_eq!((status, again["outcome"]["reason"].clone()), (200, json!("final")), "{again}");
+}

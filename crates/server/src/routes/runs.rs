@@ -99,6 +99,7 @@ async fn waits(trace: &Trace) -> Result<bool, Problem> {
 }
 
 async fn start(call: Call<crate::call::Nothing, NewAgent>) -> Result<Answer<Begun>, Problem> {
+    call.app.runs.room(&call.host)?;
     let run = call.body.start(&call).await?;
     begun(&call, run).await
 }
@@ -115,6 +116,7 @@ struct RunBody {
 }
 
 async fn run(call: Call<crate::call::Nothing, RunBody>) -> Result<Answer<Begun>, Problem> {
+    call.app.runs.room(&call.host)?;
     let trace = call.trace_once().await?;
     let head = trace.state().await?.tree.head;
     let back = call.body.after_sequence.map(Seq).filter(|after| head != Some(*after));

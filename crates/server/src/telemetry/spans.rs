@@ -83,7 +83,7 @@ fn request(trace: &TraceId, ended: RequestEnd) -> OtelSpan {
         trace: otel_trace_id(trace, run),
         id: span_id(trace, run, &format!("chat {request}")),
         parent: Some(root(trace, run)),
-        name: format!("chat {}", wire_model(&model)).trim_end().into(),
+        name: format!("chat {}", named(&model)).trim_end().into(),
         kind: SpanKind::Client,
         began: span.began,
         ended: span.ended,
@@ -148,12 +148,15 @@ fn of_model(model: &str) -> Vec<Attribute> {
         "xai" => "x_ai",
         other => other,
     };
-    let name = match provider {
-        // A file of this machine is nobody else's business.
-        "scripted" | "playback" => provider,
+    vec![text("gen_ai.provider.name", provider), text("gen_ai.request.model", named(model))]
+}
+
+/// The model as its server knows it. What is played has the name of a file of this machine, which is nobody else's business.
+fn named(model: &str) -> &str {
+    match model.split_once(':') {
+        Some((played @ ("scripted" | "playback"), _)) => played,
         _ => wire_model(model),
-    };
-    vec![text("gen_ai.provider.name", provider), text("gen_ai.request.model", name)]
+    }
 }
 
 fn used(spent: &Spent) -> Vec<Attribute> {

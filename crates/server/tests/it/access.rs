@@ -217,3 +217,26 @@ async fn who_asks_too_often_is_told_how_long_to_wait() {
     assert!(statuses.starts_with(&[200; 10]) && statuses.contains(&429), "{statuses:?}");
     place.end().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tenant_has_no_more_runs_at_once_than_its_own_configuration_says() {
+    let place = Place::start().await;
+    let home = place.dir.path().join("home/tenants/acme");
+    std::fs::create_dir_all(home.join("work")).unwrap();
+    std::fs::write(home.join("config.toml"), "[server]\nmax_runs = 2\n").unwrap();
+    for folder in [home.parent().unwrap(), &home] {
+        std::fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    }
+    let key = format!("authorization: Bearer {}", place.new_key("theirs", &[Scope::Run], "acme"));
+    let model = place.model("[[turn]]\ndelay_ms = 60000\nfinal = \"Late.\"\n");
+    let body = json!({"task": "Wait.", "model": model}).to_string();
+    let mut statuses = Vec::new();
+    for _ in 0..3 {
+        statuses.push(place.ask("POST", "/api/traces", &[key.clone()], &body).await.status);
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    assert_eq!(statuses, [202, 202, 429]);
+    let own = place.post("/api/traces", json!({"task": "Look.", "model": place.model(READS)})).await;
+    assert_eq!(own.status, 202, "others are not held up: {}", own.body);
+    drop(place);
+}

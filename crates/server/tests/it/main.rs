@@ -3,8 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "these are tests")]
 
 mod access;
+mod agent_core;
 mod bodies;
 mod fuzz;
+mod metrics;
 mod once;
 mod streams;
 mod support;
+mod telemetry;
