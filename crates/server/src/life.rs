@@ -1,11 +1,13 @@
 //! The runs that go on in a server: each has a mark in a file, so that a later process knows what broke off, and goes on with it.
 
+use crate::metrics::Held;
 use crate::problem::{Kind, Problem};
 use mainpath::runtime::{Phase, Runtime};
 use mainpath::types::TraceId;
 use mainpath::{Error, Host, Status, Trace};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -16,21 +18,9 @@ const MOST_DEATHS: u32 = 2;
 /// The runs that go on here.
 #[derive(Clone, Default)]
 pub struct Runs {
-<<<<<<< HEAD
-    count: Arc<AtomicUsize>,
-    waiting: Arc<AtomicUsize>,
-    queued: Arc<AtomicUsize>,
-}
-
-/// What a followed run is counted as.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Counted {
-    Not,
-    Running,
-    Waiting,
-=======
     counts: Arc<Mutex<BTreeMap<PathBuf, usize>>>,
->>>>>>> main
+    waiting: Arc<AtomicI64>,
+    queued: Arc<AtomicUsize>,
 }
 
 /// What became of a run that was left.
@@ -93,27 +83,13 @@ impl Runs {
     }
 
     /// How many wait for people, agents or a time.
-    pub fn waiting(&self) -> usize {
+    pub fn waiting(&self) -> i64 {
         self.waiting.load(Ordering::Relaxed)
     }
 
     /// How many that an earlier process left wait for their turn to go on.
     pub fn queued(&self) -> usize {
         self.queued.load(Ordering::Relaxed)
-    }
-
-    /// Counts a run as something else than before.
-    fn count_as(&self, before: &mut Counted, now: Counted) {
-        let count = |what| match what {
-            Counted::Not => None,
-            Counted::Running => Some(&self.count),
-            Counted::Waiting => Some(&self.waiting),
-        };
-        if *before != now {
-            count(*before).map(|count| count.fetch_sub(1, Ordering::Relaxed));
-            count(now).map(|count| count.fetch_add(1, Ordering::Relaxed));
-            *before = now;
-        }
     }
 
     /// Drives a trace on if there is anything to do and nobody does, and marks it until it has come to its end. Errors: it cannot be read.
@@ -130,44 +106,26 @@ impl Runs {
         // One that cannot be marked goes on all the same; after a crash a person has to go on with it.
         let _ = std::fs::create_dir_all(marks(host)).and_then(|()| std::fs::write(&mark, format!("{deaths}\n")));
         let mut phases = host.runtime().phase(host.whose(), trace);
-<<<<<<< HEAD
-        let runs = self.clone();
-=======
         let (runs, home) = (self.clone(), host.home().data.clone());
->>>>>>> main
         tokio::spawn(async move {
-            let mut counted = Counted::Not;
+            let (mut is_counted, mut waiting) = (false, None);
             loop {
-<<<<<<< HEAD
-                let now = match &*phases.borrow_and_update() {
-                    Phase::Running => Counted::Running,
-                    Phase::Parked(_) => Counted::Waiting,
-                    Phase::Idle | Phase::Elsewhere(_) | Phase::Failed(_) => Counted::Not,
-                };
-                runs.count_as(&mut counted, now);
-                if now == Counted::Not || phases.changed().await.is_err() {
-                    break;
-                }
-            }
-            runs.count_as(&mut counted, Counted::Not);
-=======
                 let phase = phases.borrow_and_update().clone();
-                let goes_on = phase == Phase::Running;
+                let (goes_on, waits) = (phase == Phase::Running, matches!(phase, Phase::Parked(_)));
                 match (goes_on, is_counted) {
                     (true, false) => *runs.counts().entry(home.clone()).or_default() += 1,
                     (false, true) => runs.less(&home),
                     _ => {}
                 }
                 is_counted = goes_on;
-                let has_ended = !matches!(phase, Phase::Running | Phase::Parked(_));
-                if has_ended || phases.changed().await.is_err() {
+                waiting = waits.then(|| waiting.take().unwrap_or_else(|| Held::new(&runs.waiting)));
+                if !goes_on && !waits || phases.changed().await.is_err() {
                     break;
                 }
             }
             if is_counted {
                 runs.less(&home);
             }
->>>>>>> main
             let _ = std::fs::remove_file(mark);
         });
     }

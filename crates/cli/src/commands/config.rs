@@ -19,11 +19,7 @@ pub struct ConfigArgs {
 }
 
 /// Every key with what holds where nobody sets it. A test holds the list to what the file may have.
-<<<<<<< HEAD
-const KEYS: [(&str, &str); 99] = [
-=======
-const KEYS: [(&str, &str); 97] = [
->>>>>>> main
+const KEYS: [(&str, &str); 100] = [
     ("model", "the first one found"),
     ("fallback", "none"),
     ("profile", "trace"),

@@ -1,5 +1,6 @@
 //! The counts. Labels have values of closed lists: tools that the host knows, routes, reasons, kinds. No word of anybody is among them.
 
+use super::held::Held;
 use super::text::{About, Counters, Histograms, gauge, info};
 use crate::observe::finding::{CallEnd, Finding, RequestEnd, RequestEnded, RunEnd};
 use mainpath::types::Resolution;
@@ -46,25 +47,9 @@ pub struct Levels {
     /// Runs that work.
     pub running: usize,
     /// Runs that wait for people, agents or a time.
-    pub waiting: usize,
+    pub waiting: i64,
     /// Runs of before the start that wait for their turn to go on.
     pub queued: usize,
-}
-
-/// Counts one until it is dropped.
-pub struct Held(Arc<AtomicI64>);
-
-impl Held {
-    fn new(count: &Arc<AtomicI64>) -> Held {
-        count.fetch_add(1, Ordering::Relaxed);
-        Held(Arc::clone(count))
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 impl Default for Metrics {

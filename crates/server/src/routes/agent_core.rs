@@ -52,6 +52,7 @@ impl Problem {
 
 async fn execute(call: Call<Nothing, AgentCoreRequest>) -> Result<Response<Body>, Problem> {
     let terms = Terms { workspace: call.app.workspace(&call.who, None)?, once: call.once()? };
+    call.app.runs.room(&call.host)?;
     let run = call.host.agent_core(&call.body, terms).await?;
     let trace = run.trace().clone();
     call.app.runs.follow(&call.host, trace.id(), 0);
