@@ -29,7 +29,7 @@ pub type Path = Result<RawPathParams, RawPathParamsRejection>;
 /// Answers a request to a route.
 pub async fn answer(app: Shared, route: Arc<Route>, path: Path, request: Request) -> Response<Body> {
     let began = Instant::now();
-    let mut about = Requested::default();
+    let mut about = Requested { method: route.method.clone(), route: route.path, key: None, trace: None };
     let (mut parts, body) = request.into_parts();
     let mut response = match app.guard.check(&parts.headers) {
         Err(problem) => problem.response(),
@@ -49,7 +49,7 @@ pub async fn answer(app: Shared, route: Arc<Route>, path: Path, request: Request
     seal(response.headers_mut());
     let (status, took) = (response.status(), began.elapsed());
     app.metrics.answered(route.method.as_str(), route.path, status.as_u16(), took);
-    app.log.answered(&route, &about, &response, took, app.now());
+    app.log.answered(&about, &response, took, app.now());
     response
 }
 

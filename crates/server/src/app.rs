@@ -9,7 +9,6 @@ use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::observe::Told;
 use crate::problem::{Kind, Problem};
-use crate::route::Route;
 use crate::stream::Feed;
 use mainpath::types::{Millis, TenantId};
 use mainpath::{Error, Host};
@@ -39,8 +38,6 @@ pub struct App {
     pub runs: Runs,
     /// Whether the server takes requests for work.
     pub is_ready: AtomicBool,
-    /// All routes.
-    pub routes: Vec<Route>,
     /// The document of the routes.
     pub document: String,
     /// What is counted.

@@ -1,9 +1,8 @@
 //! A line for each request, for programs that read logs. It says who asked for what and how that went, and never what was said: no key, no
 //! query, no body.
 
-use crate::route::Route;
 use axum::body::Body;
-use axum::http::{Response, header};
+use axum::http::{Method, Response, header};
 use mainpath::types::{Millis, TraceId, format_time};
 use serde_json::json;
 use std::sync::{Arc, OnceLock};
@@ -18,8 +17,12 @@ pub struct Log {
 }
 
 /// What is known of a request.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Requested {
+    /// Its method.
+    pub method: Method,
+    /// Its route.
+    pub route: &'static str,
     /// The name of the key that it bears, if that is a good one.
     pub key: Option<String>,
     /// What its path names as a trace, be there one or not.
@@ -33,7 +36,7 @@ impl Log {
     }
 
     /// Tells a request that was answered.
-    pub fn answered(&self, route: &Route, about: &Requested, response: &Response<Body>, took: Duration, now: Millis) {
+    pub fn answered(&self, about: &Requested, response: &Response<Body>, took: Duration, now: Millis) {
         let Some(tell) = self.to.get() else { return };
         let status = response.status();
         // What was not found may be anything that somebody has put into an address.
@@ -41,7 +44,7 @@ impl Log {
         let made =
             response.headers().get(header::LOCATION).and_then(|at| at.to_str().ok()?.strip_prefix("/api/traces/"));
         let mut line = json!({
-            "ts": format_time(now), "method": route.method.as_str(), "route": route.path, "status": status.as_u16(),
+            "ts": format_time(now), "method": about.method.as_str(), "route": about.route, "status": status.as_u16(),
             "ms": (took.as_secs_f64() * 1e5).round() / 1e2,
         });
         if let Some(key) = &about.key {

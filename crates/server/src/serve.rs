@@ -89,7 +89,6 @@ impl Server {
             largest: settings.max_body,
             runs: Runs::default(),
             is_ready: AtomicBool::new(false),
-            routes: routes.clone(),
             document,
             metrics,
             log: Log::default(),
@@ -216,6 +215,7 @@ fn go_on(app: &Arc<App>, at_once: usize, tell: impl Fn(&str) + Send + Sync + 'st
 
 /// The routes by their addresses.
 fn router(app: &Arc<App>, routes: Vec<Route>) -> Router {
+    let open = docs::open(Arc::clone(app), &routes);
     let mut paths: BTreeMap<&'static str, MethodRouter> = BTreeMap::new();
     for route in routes {
         let filter = match route.method {
@@ -232,7 +232,6 @@ fn router(app: &Arc<App>, routes: Vec<Route>) -> Router {
     let router = paths.into_iter().fold(Router::new(), |router, (path, methods)| {
         router.route(path, methods.fallback(|| async { refused(Kind::METHOD, "this address has no such method") }))
     });
-    let open = docs::open(Arc::clone(app));
     let metrics = Arc::clone(&app.metrics);
     router.merge(open).fallback(move |request: Request| async move {
         // The address may be anything: it is counted and not named.

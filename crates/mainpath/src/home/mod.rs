@@ -19,6 +19,8 @@ mod secrets;
 mod server;
 mod sessions;
 #[cfg(feature = "home")]
+mod telemetry;
+#[cfg(feature = "home")]
 mod toolbox;
 mod units;
 
@@ -29,10 +31,12 @@ pub use hidden::hidden;
 pub use hooks::{ContextHookEntry, HookEntry};
 pub use limits::LimitsConfig;
 #[cfg(feature = "home")]
-pub use otlp::{Otlp, TelemetryConfig};
+pub use otlp::Otlp;
 pub use place::Home;
 pub use server::ServerConfig;
 pub use sessions::SessionsConfig;
+#[cfg(feature = "home")]
+pub use telemetry::TelemetryConfig;
 #[cfg(feature = "home")]
 pub use toolbox::{OPTIONAL, Optional, ToolsConfig, Unready};
 pub use units::{Rate, Temperature, Time, ToolNamesText};

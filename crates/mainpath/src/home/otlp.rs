@@ -1,24 +1,11 @@
-//! `[server.telemetry]`: where spans of OpenTelemetry are sent.
+//! The receiver of spans that the configuration names.
 
 use super::place::Home;
+use super::telemetry::TelemetryConfig;
 use crate::Error;
-use mainpath_net::{Client, Post, SecretTexts, WebAddress};
-use serde::Deserialize;
+use mainpath_net::{Client, Post, WebAddress};
 use serde_json::Value;
 use std::time::Duration;
-
-/// `[server.telemetry]`
-#[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct TelemetryConfig {
-    /// The address of a receiver of OTLP over HTTP, such as `http://127.0.0.1:4318`; `/v1/traces` is added to it. Without it nothing is
-    /// sent.
-    pub otlp: Option<WebAddress>,
-    /// Headers; `{{secret:NAME}}` stands for a secret.
-    pub headers: SecretTexts,
-    /// Whether what models and tools say is sent as well, without secrets.
-    pub content: bool,
-}
 
 /// A receiver of spans.
 pub struct Otlp {

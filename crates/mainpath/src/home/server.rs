@@ -1,7 +1,7 @@
 //! `[server]` of `config.toml`: what `mainpath serve` is told.
 
 #[cfg(feature = "home")]
-use super::otlp::TelemetryConfig;
+use super::telemetry::TelemetryConfig;
 use serde::Deserialize;
 use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroUsize};

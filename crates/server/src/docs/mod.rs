@@ -8,6 +8,7 @@ pub use document::document;
 use crate::answer::seal;
 use crate::app::App;
 use crate::problem::{Kind, Problem};
+use crate::route::Route;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Path;
@@ -17,7 +18,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// What anybody may ask.
-pub fn open(app: Arc<App>) -> Router {
+pub fn open(app: Arc<App>, routes: &[Route]) -> Router {
+    let shown: Arc<str> = page::page(routes).into();
     let ready = Arc::clone(&app);
     let (document, page) = (Arc::clone(&app), Arc::clone(&app));
     let guarded = move |headers: HeaderMap, app: &App, response: Response<Body>| match app.guard.check(&headers) {
@@ -44,7 +46,7 @@ pub fn open(app: Arc<App>) -> Router {
         .route(
             "/docs",
             get(move |headers: HeaderMap| async move {
-                guarded(headers, &page, text("text/html; charset=utf-8", &page::page(&page.routes)))
+                guarded(headers, &page, text("text/html; charset=utf-8", &shown))
             }),
         )
         .route(

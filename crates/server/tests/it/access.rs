@@ -32,7 +32,7 @@ async fn every_route_needs_its_scope_and_another_tenants_key_sees_nothing() {
             let wrong = place.ask(&method, &address, &["authorization: Bearer mp_wrong".into()], "").await;
             assert_eq!(wrong.status, 401, "{method} {path}");
             for (has, key) in &keys {
-                let answer = place.ask(&method, &address, &[key.clone()], "{\"nothing\":1}").await;
+                let answer = place.ask(&method, &address, std::slice::from_ref(key), "{\"nothing\":1}").await;
                 match *has == scope {
                     true => assert!(!matches!(answer.status, 401 | 403), "{method} {path} with {has}: {}", answer.body),
                     false => assert_eq!(answer.status, 403, "{method} {path} with {has}: {}", answer.body),
@@ -40,7 +40,7 @@ async fn every_route_needs_its_scope_and_another_tenants_key_sees_nothing() {
             }
             // What needs a body is asked with none that fits: the trace is looked for after that.
             if path.contains("{id}") && operation.get("requestBody").is_none() {
-                let answer = place.ask(&method, &address, &[other.clone()], "").await;
+                let answer = place.ask(&method, &address, std::slice::from_ref(&other), "").await;
                 assert_eq!(answer.status, 404, "{method} {path} of another tenant: {}", answer.body);
                 of_traces += 1;
             }
@@ -66,7 +66,7 @@ async fn a_key_that_only_runs_starts_nothing_that_asks_nobody_and_decides_nothin
     ] {
         let mut body = json!({"task": "Write it.", "model": model});
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        let answer = place.ask("POST", "/api/traces", &[runs.clone()], &body.to_string()).await;
+        let answer = place.ask("POST", "/api/traces", std::slice::from_ref(&runs), &body.to_string()).await;
         assert_eq!(answer.status, 403, "{more}: {}", answer.body);
     }
     let body = json!({"task": "Write it.", "model": model}).to_string();
@@ -81,7 +81,7 @@ async fn a_key_that_only_runs_starts_nothing_that_asks_nobody_and_decides_nothin
     assert!(!place.work().join("a.txt").exists());
     // Who has the scope decides, and the log names the key.
     let anna = format!("authorization: Bearer {}", place.new_key("anna", &[Scope::Approve], "local"));
-    let done = place.ask("POST", &address, &[anna.clone()], "{\"decision\":\"approve\"}").await;
+    let done = place.ask("POST", &address, std::slice::from_ref(&anna), "{\"decision\":\"approve\"}").await;
     assert_eq!(done.status, 202, "{}", done.body);
     let second = place.ask("POST", &address, &[anna], "{\"decision\":\"deny\"}").await;
     assert_eq!(second.status, 409, "{}", second.body);
@@ -111,7 +111,7 @@ async fn keys_are_made_listed_and_revoked_and_every_act_is_on_record() {
     assert_eq!(made.status, 201, "{}", made.body);
     let key = made.json()["key"].as_str().unwrap().to_string();
     let bearer = format!("authorization: Bearer {key}");
-    assert_eq!(place.ask("GET", "/api/traces", &[bearer.clone()], "").await.status, 200);
+    assert_eq!(place.ask("GET", "/api/traces", std::slice::from_ref(&bearer), "").await.status, 200);
     let listed = place.get("/api/keys").await;
     assert!(listed.body.contains("\"ci\"") && !listed.body.contains(&key), "{}", listed.body);
     for entry in std::fs::read_dir(place.dir.path().join("home/server")).unwrap() {
@@ -140,10 +140,10 @@ async fn a_key_makes_no_key_that_may_more_or_reaches_further() {
         json!({"name": "c", "scopes": []}),
         json!({"name": "../d", "scopes": ["read"]}),
     ] {
-        let answer = place.ask("POST", "/api/keys", &[admin.clone()], &body.to_string()).await;
+        let answer = place.ask("POST", "/api/keys", std::slice::from_ref(&admin), &body.to_string()).await;
         assert_eq!(answer.status, 422, "{body}: {}", answer.body);
     }
-    let listed = place.ask("GET", "/api/keys", &[admin.clone()], "").await.json();
+    let listed = place.ask("GET", "/api/keys", std::slice::from_ref(&admin), "").await.json();
     assert_eq!(listed["keys"].as_array().unwrap().len(), 1, "{listed}");
     assert_eq!(place.ask("DELETE", "/api/keys/owner", &[admin], "").await.status, 404);
     place.end().await;
@@ -232,7 +232,7 @@ async fn a_tenant_has_no_more_runs_at_once_than_its_own_configuration_says() {
     let body = json!({"task": "Wait.", "model": model}).to_string();
     let mut statuses = Vec::new();
     for _ in 0..3 {
-        statuses.push(place.ask("POST", "/api/traces", &[key.clone()], &body).await.status);
+        statuses.push(place.ask("POST", "/api/traces", std::slice::from_ref(&key), &body).await.status);
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }
     assert_eq!(statuses, [202, 202, 429]);
