@@ -1,9 +1,10 @@
 //! A request as a route sees it, and the answer that it gives.
 
-use crate::access::keys::Who;
+use crate::access::keys::{Who, bearer};
 use crate::access::scope::Scope;
 use crate::app::App;
 use crate::problem::{Kind, Problem};
+use crate::stream::May;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::http::HeaderMap;
 use mainpath::store::Once;
@@ -113,6 +114,12 @@ impl<Q, B> Call<Q, B> {
         let key = hash(&[self.who.tenant.as_str(), &self.who.name, text]);
         let asked = hash(&[text, &self.digest]);
         Ok(Some(Once { key, asked }))
+    }
+
+    /// Whether the key of this request is still good, whenever that is asked.
+    pub fn may_watch(&self) -> May {
+        let (app, name, key) = (Arc::clone(&self.app), self.who.name.clone(), bearer(&self.headers).map(String::from));
+        Arc::new(move || app.who(key.as_deref()).is_ok_and(|who| who.name == name))
     }
 
     /// How long the caller wants to wait for the end (`Prefer: wait=N`).

@@ -3,9 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "these are tests")]
 
 mod access;
+mod agent_core;
 mod bodies;
 mod fuzz;
+mod metrics;
 mod once;
 mod openai;
 mod streams;
 mod support;
+mod telemetry;
