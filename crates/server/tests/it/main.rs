@@ -7,5 +7,6 @@ mod bodies;
 mod fuzz;
 mod once;
 mod openai;
+mod openai_sdk;
 mod streams;
 mod support;
