@@ -2,8 +2,8 @@
 
 use crate::Fail;
 use crate::server::{Plan, Server};
-use mainpath_policy::{Folders, Policy};
-use mainpath_runtime::{Config, EnvModels, Hooks, Live, Mail, Phase, Runtime, Vault};
+use mainpath_policy::Folders;
+use mainpath_runtime::{BuiltinRules, Config, EnvModels, Hooks, Live, Mail, Phase, Runtime, Vault};
 use mainpath_sandbox::Launcher;
 use mainpath_store::files::Disk;
 use mainpath_store::scheduler::system_clock;
@@ -84,6 +84,7 @@ impl Agents {
         let store = Arc::new(FilesStore::open(&folder.join("data"), options)?);
         let workspace = folder.join("work");
         std::fs::create_dir_all(&workspace)?;
+        let builtin = BuiltinRules::default();
         let runtime = Runtime::new(Config {
             store: store.clone(),
             scheduler: store.scheduler() as Arc<dyn Scheduler>,
@@ -92,10 +93,10 @@ impl Agents {
             vault: Vault::default(),
             launcher: Launcher::current_exe(),
             protected: vec![folder.join("data")],
-            policies: Arc::new(|spec| {
+            policies: Arc::new(move |spec| {
                 let folders =
                     Folders { workspace: spec.workspace.clone(), home: String::new(), copy_of: String::new() };
-                Policy::builtin(folders).map(Arc::new).map_err(|error| error.to_string())
+                builtin.of(folders).map(Arc::new).map_err(|error| error.to_string())
             }),
             hooks: Hooks::default(),
             children: Arc::new(mainpath_runtime::Narrowed),

@@ -10,6 +10,7 @@ mod models;
 mod open;
 mod packing;
 mod sandbox;
+mod served;
 mod skills;
 mod start;
 mod traces;
@@ -23,7 +24,7 @@ use std::process::{Command, Stdio};
 type Measure = fn(bool) -> Result<Vec<Row>, Fail>;
 
 /// By name, in the order of the table.
-const MEASURES: [(&str, Measure); 22] = [
+const MEASURES: [(&str, Measure); 23] = [
     ("latency", latency::latency),
     ("growth", latency::growth),
     ("crowd", crowd::crowd),
@@ -45,6 +46,7 @@ const MEASURES: [(&str, Measure); 22] = [
     ("experience", experience::retrieval),
     ("skills", skills::skills),
     ("start", start::start),
+    ("served", served::served),
     ("build", build),
 ];
 

@@ -21,7 +21,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Writes the logs of so many small traces, each of one question, two looks and an answer or so.
-async fn many(home: &Path, traces: usize) -> Result<(), Fail> {
+pub(super) async fn many(home: &Path, traces: usize) -> Result<(), Fail> {
     let scope = Scope::local();
     let one = life(&"t".parse()?, 24)?;
     for n in 0..traces {

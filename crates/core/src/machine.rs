@@ -67,6 +67,17 @@ impl Machine {
         if self.uncommitted.is_some() {
             return Err(Refusal::Busy);
         }
+        self.decided(input)
+    }
+
+    /// Decides what follows from one more input that is to be durable together with the batch that waits: append what comes of both as
+    /// one. Only for what tells nothing new of the world outside, since nothing of the batch has happened there yet; what
+    /// [`pending`] would demand of the caller next, say. As [`Machine::handle`] otherwise.
+    pub fn handle_also(&mut self, input: &Input) -> Result<Vec<Event>, Refusal> {
+        self.decided(input)
+    }
+
+    fn decided(&mut self, input: &Input) -> Result<Vec<Event>, Refusal> {
         if let Some(mail) = input.mail.filter(|mail| self.state.log.mail.has(*mail)) {
             return Err(Refusal::MailConsumed(mail));
         }
@@ -85,7 +96,7 @@ impl Machine {
         while let Some(kind) = self.next_step().filter(|kind| !input.more || !begins(kind)) {
             batch.push(self.advance(input, None, kind));
         }
-        self.uncommitted = batch.last().map(|event| event.id);
+        self.uncommitted = batch.last().map(|event| event.id).or(self.uncommitted);
         Ok(batch)
     }
 

@@ -88,7 +88,13 @@ impl Host {
     /// person's home. Errors: as [`Host::from_home`]'s.
     #[cfg(feature = "home")]
     pub fn from_folder(folder: &Path) -> Result<Host, Error> {
-        Host::of(Installation::open_in(folder)?, None)
+        Host::of(Installation::open_in(folder, Vec::new())?, None)
+    }
+
+    /// A host with an installation of its own in a folder within this one's home: its tools can touch neither home.
+    #[cfg(feature = "home")]
+    pub fn within(&self, folder: &Path) -> Result<Host, Error> {
+        Host::of(Installation::open_in(folder, self.home().protected())?, None)
     }
 
     #[cfg(feature = "home")]

@@ -20,7 +20,7 @@ use mainpath_store::scheduler::system_clock;
 use mainpath_store::{Scheduler, Store};
 use mainpath_tools::{Planned, Tools, Workspace};
 use mainpath_types::{ApprovalMode, Decision, RunRules, Spec};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The parts of this machine's installation: its logs, models, tools, rules, hooks and secrets.
@@ -55,9 +55,10 @@ impl Installation {
         Installation::on(Logs::open()?)
     }
 
-    /// An installation in a folder of its own: data and configuration, and nothing of the person's home.
-    pub fn open_in(folder: &Path) -> Result<Installation, Error> {
-        Installation::on(Logs::open_in(Home::at(folder)?)?)
+    /// An installation in a folder of its own: data and configuration, and nothing of the person's home. No tool may touch it, nor what is
+    /// `around`.
+    pub fn open_in(folder: &Path, around: Vec<PathBuf>) -> Result<Installation, Error> {
+        Installation::on(Logs::open_in(Home::at(folder, around)?)?)
     }
 
     /// The same for who only looks: nothing need be writable there.

@@ -14,7 +14,7 @@ pub const INTERRUPTED: &str = "interrupted";
 
 /// A trace in a list, as JSON says it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Listed {
+pub struct ListedTrace {
     /// Which.
     pub trace_id: TraceId,
     /// Where it stands: `running`, `waiting`, `interrupted`, `completed`, `stopped`, `failed`, `idle`, `damaged`, …
@@ -45,9 +45,9 @@ pub struct Listed {
     pub agent: Option<String>,
 }
 
-impl From<&Row> for Listed {
-    fn from(row: &Row) -> Listed {
-        Listed {
+impl From<&Row> for ListedTrace {
+    fn from(row: &Row) -> ListedTrace {
+        ListedTrace {
             trace_id: row.trace.clone(),
             status: row.status.clone(),
             finish_reason: row.reason,

@@ -6,6 +6,7 @@
 
 use crate::{Error, Home};
 use mainpath_policy::{Folders, Layer, Policy, PolicyError};
+use mainpath_runtime::BuiltinRules;
 use mainpath_store::open_regular;
 use mainpath_tools::Tools;
 use mainpath_types::{Decision, RuleText, RunRules, Spec};
@@ -34,6 +35,8 @@ pub struct Sources {
     host: Vec<RuleText>,
     /// What takes the place of all of these.
     instead: Option<MakePolicy>,
+    /// The rules below all of these.
+    builtin: Arc<BuiltinRules>,
 }
 
 /// Makes all rules that hold in a workspace, for who is run with these rules of its own.
@@ -48,6 +51,7 @@ impl Sources {
             run: RunRules::default(),
             host: Vec::new(),
             instead: None,
+            builtin: Arc::default(),
         }
     }
 
@@ -91,9 +95,8 @@ impl Sources {
         // Paths are judged by the place that they lead to.
         let home = Path::new(&home).canonicalize().map_or(home, |place| place.display().to_string());
         let bad = |error: PolicyError| Error::failed(error.to_string());
-        let mut policy =
-            Policy::builtin(Folders { workspace: workspace.into(), home, copy_of: copy_of.unwrap_or_default().into() })
-                .map_err(bad)?;
+        let folders = Folders { workspace: workspace.into(), home, copy_of: copy_of.unwrap_or_default().into() };
+        let mut policy = self.builtin.of(folders).map_err(bad)?;
         let further = std::env::var_os("MAINPATH_ORG_POLICY").filter(|file| !file.is_empty());
         for file in [Some(ORGANISATION_FILE.into()), further.map(PathBuf::from)].into_iter().flatten() {
             add(&mut policy, Layer::Organisation, &file)?;

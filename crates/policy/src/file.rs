@@ -189,7 +189,7 @@ pub(crate) fn parse(layer: Layer, name: &str, text: &str, folders: &Folders) -> 
         let rule = Rule {
             id,
             decision: raw.decision,
-            patterns: patterns.map_err(|problem| at(match_start, problem))?,
+            patterns: patterns.map_err(|problem| at(match_start, problem))?.into(),
             matches,
             origins: raw.origin.0,
             effects: raw.effect.0,
@@ -249,7 +249,7 @@ pub(crate) fn parse_one(
         id,
         decision,
         matches,
-        patterns,
+        patterns: patterns.into(),
         origins,
         effects: Vec::new(),
         destination,

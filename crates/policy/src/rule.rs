@@ -5,6 +5,7 @@ use crate::part::Part;
 use crate::pattern::{Fit, Pattern, Reading};
 use mainpath_types::{Decision, Destination, EffectClass, Origin};
 use serde::Serialize;
+use std::sync::Arc;
 
 /// Where a rule comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -63,7 +64,8 @@ pub struct Rule {
     pub place: Option<(String, usize)>,
     /// Why it does not hold, if it does not.
     pub ignored: Option<&'static str>,
-    pub(crate) patterns: Vec<Pattern>,
+    /// Shared by the copies of a policy: they are what reading a rule costs.
+    pub(crate) patterns: Arc<[Pattern]>,
 }
 
 impl Rule {

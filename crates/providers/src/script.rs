@@ -186,9 +186,20 @@ impl Script {
     }
 }
 
+/// The largest script, in bytes.
+const LARGEST: u64 = 64 << 20;
+
 /// Reads a file and what it says.
 pub(crate) fn read<T>(path: &Path, parse: impl Fn(&str, &str) -> Result<T, BadScript>) -> Result<T, BadScript> {
     let file = path.display().to_string();
+    // A pipe would keep whoever reads waiting, and a device never ends.
+    match std::fs::metadata(path) {
+        Ok(meta) if !meta.is_file() => return Err(BadScript::Unreadable { file, why: "it is not a file".into() }),
+        Ok(meta) if meta.len() > LARGEST => {
+            return Err(BadScript::Unreadable { file, why: format!("it has more than {LARGEST} bytes") });
+        }
+        _ => {}
+    }
     match std::fs::read_to_string(path) {
         Ok(text) => parse(&file, &text),
         Err(why) => Err(BadScript::Unreadable { file, why: why.to_string() }),

@@ -13,6 +13,7 @@
 //! - A trace that only waits has no driver: it is parked, and its next mail or its timer wakes it.
 //! - What a model or a tool says is redacted before anything is decided on it.
 
+mod builtin_rules;
 mod children;
 mod config;
 mod driver;
@@ -31,6 +32,7 @@ mod secrets;
 mod shared;
 mod stream;
 
+pub use builtin_rules::BuiltinRules;
 pub use children::{ChildAgent, ChildFolder, ChildSpecs, Narrowed, Parent, Worktrees};
 pub use config::{Config, Policies};
 pub use effects::context_hooks::{ContextHook, NamedContextHook};

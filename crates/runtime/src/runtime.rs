@@ -173,14 +173,14 @@ impl Shared {
         handle: &Arc<Handle>,
     ) -> Result<Driver, DriveError> {
         let mut driver = Driver::open(Arc::clone(self), Arc::clone(handle), scope.clone(), trace, true).await?;
-        driver.offer(InputKind::SetSpec { spec: Box::new(spec), by: Some(scope.principal.clone()) }, None).await?;
+        let mut beginning = vec![InputKind::SetSpec { spec: Box::new(spec), by: Some(scope.principal.clone()) }];
         for mail in said {
             // The skills that an agent has from the beginning are from whoever set it up, also where an agent starts it.
             let is_setup = matches!(mail, Mail::SelectSkill { .. }) && scope.principal.is_agent();
             let by = if is_setup { Principal::system() } else { scope.principal.clone() };
-            let said = driver.read(mail, by).await?;
-            driver.offer(said, None).await?;
+            beginning.push(driver.read(mail, by).await?);
         }
+        driver.offer_together(beginning).await?;
         // It finds what the caller holds. A message that was refused begins nothing, so there is no spec yet.
         let _ = driver.prepared().await;
         Ok(driver)

@@ -27,21 +27,11 @@ pub type Path = Result<RawPathParams, RawPathParamsRejection>;
 /// Answers a request to a route.
 pub async fn answer(app: Shared, route: Arc<Route>, path: Path, request: Request) -> Response<Body> {
     let (mut parts, body) = request.into_parts();
-    let mut response = match app.guard.check(&parts.headers) {
-        Err(problem) => route.errors.response(&problem),
-        Ok(origin) => {
-            let done = match path {
-                Ok(path) => answered(&app, &route, path, &mut parts, body).await,
-                Err(_) => Err(Problem::not_found("the address is not UTF-8")),
-            };
-            let mut response = done.unwrap_or_else(|problem| route.errors.response(&problem));
-            if let Some(origin) = origin.and_then(|origin| HeaderValue::try_from(origin).ok()) {
-                response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-                response.headers_mut().insert(header::VARY, HeaderValue::from_static("Origin"));
-            }
-            response
-        }
+    let done = match path {
+        Ok(path) => answered(&app, &route, path, &mut parts, body).await,
+        Err(_) => Err(Problem::not_found("the address is not UTF-8")),
     };
+    let mut response = done.unwrap_or_else(|problem| route.errors.response(&problem));
     seal(response.headers_mut());
     response
 }

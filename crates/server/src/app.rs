@@ -6,7 +6,6 @@ use crate::access::keys::{Keys, Who};
 use crate::access::rate::Rate;
 use crate::life::Runs;
 use crate::problem::{Kind, Problem};
-use crate::route::Route;
 use mainpath::types::{Millis, TenantId};
 use mainpath::{Error, Host};
 use std::collections::BTreeMap;
@@ -35,8 +34,6 @@ pub struct App {
     pub runs: Runs,
     /// Whether the server takes requests for work.
     pub is_ready: AtomicBool,
-    /// All routes.
-    pub routes: Vec<Route>,
     /// The document of the routes.
     pub document: String,
     /// The homes of other tenants, once they were asked for.
@@ -45,19 +42,23 @@ pub struct App {
 
 /// The homes of other tenants than the owner: a folder each, with data, configuration, rules and skills of its own.
 pub struct Tenants {
+    owner: Host,
     folder: PathBuf,
     known: Mutex<BTreeMap<TenantId, Host>>,
 }
 
 impl Tenants {
-    /// In the folders below this one.
-    pub fn new(folder: PathBuf) -> Tenants {
-        Tenants { folder, known: Mutex::default() }
+    /// In folders of the owner's home.
+    pub fn new(owner: Host) -> Tenants {
+        let folder = owner.home().data.join("tenants");
+        Tenants { owner, folder, known: Mutex::default() }
     }
 
-    /// The folder of a tenant.
-    pub fn folder(&self, tenant: &TenantId) -> PathBuf {
-        self.folder.join(tenant.as_str())
+    /// Where a tenant's agents work: beside the owner's data, which no tool can touch.
+    pub fn work(&self, tenant: &TenantId) -> PathBuf {
+        let data = &self.owner.home().data;
+        let name = data.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        data.with_file_name(format!("{name}-work")).join(tenant.as_str())
     }
 
     /// The host of a tenant. Errors: there is no such tenant, or its configuration is wrong.
@@ -66,9 +67,9 @@ impl Tenants {
         if let Some(host) = known.get(tenant) {
             return Ok(host.clone());
         }
-        let folder = self.folder(tenant);
+        let folder = self.folder.join(tenant.as_str());
         std::fs::DirBuilder::new().mode(0o700).recursive(true).create(&folder)?;
-        let host = Host::from_folder(&folder)?;
+        let host = self.owner.within(&folder)?;
         known.insert(tenant.clone(), host.clone());
         Ok(host)
     }
@@ -106,7 +107,7 @@ impl App {
 
     /// The folder for an agent of a tenant: the one that is asked for, if agents may work there. Errors: they may not.
     pub fn workspace(&self, who: &Who, wanted: Option<&str>) -> Result<PathBuf, Problem> {
-        let own = self.tenants.folder(&who.tenant).join("work");
+        let own = self.tenants.work(&who.tenant);
         let allowed = match who.tenant == TenantId::local() {
             true => self.workspaces.clone(),
             false => {

@@ -7,7 +7,7 @@ use crate::problem::{Kind, Problem};
 use axum::extract::ws::WebSocketUpgrade;
 use axum::http::HeaderMap;
 use mainpath::store::Once;
-use mainpath::types::{CallId, TraceId};
+use mainpath::types::{Access, ApprovalMode, CallId, TraceId};
 use mainpath::{Host, Trace};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -69,6 +69,21 @@ impl<Q, B> Call<Q, B> {
             Some(once) => trace.once(once),
             None => trace,
         })
+    }
+
+    /// The same to talk to it: whoever may not decide does not have a trace act that asks nobody.
+    pub async fn trace_to_drive(&self) -> Result<Trace, Problem> {
+        let trace = self.trace_once().await?;
+        if !self.who.may(Scope::Approve)
+            && let Some(spec) = trace.spec().await?
+        {
+            let usual = self.host.home().config.mode.unwrap_or_default();
+            let asks = spec.mode != ApprovalMode::Yes && spec.rules.allow.is_empty();
+            if !asks || spec.access != usual && matches!(spec.access, Access::WorkspaceWrite | Access::Full) {
+                self.needs(Scope::Approve, "an agent that asks nobody before it acts")?;
+            }
+        }
+        Ok(trace)
     }
 
     /// The call of a tool that the path names.

@@ -1,11 +1,12 @@
 //! The runs that go on in a server: each has a mark in a file, so that a later process knows what broke off, and goes on with it.
 
+use crate::problem::{Kind, Problem};
 use mainpath::runtime::{Phase, Runtime};
 use mainpath::types::TraceId;
 use mainpath::{Error, Host, Status, Trace};
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
@@ -15,7 +16,33 @@ const MOST_DEATHS: u32 = 2;
 /// The runs that go on here.
 #[derive(Clone, Default)]
 pub struct Runs {
-    count: Arc<AtomicUsize>,
+    homes: Arc<Mutex<BTreeMap<PathBuf, Going>>>,
+}
+
+/// What goes on in a home.
+#[derive(Default)]
+struct Going {
+    /// Those that work now.
+    on: BTreeSet<TraceId>,
+    /// Those that are followed: also those that wait for people.
+    followed: BTreeSet<TraceId>,
+    /// Those that are about to begin.
+    begun: usize,
+}
+
+/// Room for a run that is about to begin.
+pub struct Slot {
+    runs: Runs,
+    home: PathBuf,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let mut homes = self.runs.homes();
+        if let Some(going) = homes.get_mut(&self.home) {
+            going.begun = going.begun.saturating_sub(1);
+        }
+    }
 }
 
 /// What became of a run that was left.
@@ -30,8 +57,14 @@ pub enum Found {
 /// A run that was left.
 struct Left {
     trace: TraceId,
+    /// How many processes died while it was under way.
     deaths: u32,
+    /// Whether the last one ended in order.
+    rested: bool,
 }
+
+/// What stands in the mark of a run whose process ended in order.
+const RESTED: &str = "rested\n";
 
 /// The file that says that a trace is driven by the server of this host.
 fn mark(host: &Host, trace: &TraceId) -> PathBuf {
@@ -43,16 +76,44 @@ fn marks(host: &Host) -> PathBuf {
 }
 
 impl Runs {
+    fn homes(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Going>> {
+        self.homes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// How many go on now, those that wait for people not counted.
     pub fn count(&self) -> usize {
-        self.count.load(Ordering::Relaxed)
+        self.homes().values().map(|going| going.on.len()).sum()
+    }
+
+    /// Room for another in this home, which is held until it is followed. Errors: as many go on as may (`server.max_runs`).
+    pub fn room(&self, host: &Host) -> Result<Slot, Problem> {
+        let home = host.home().data.clone();
+        let mut homes = self.homes();
+        let going = homes.entry(home.clone()).or_default();
+        let count = going.on.len() + going.begun;
+        if let Some(most) = host.home().config.server.max_runs.filter(|most| count >= most.get()) {
+            let detail = format!("{count} runs go on, and {most} may (server.max_runs)");
+            return Err(Problem { retry_after: Some(1), ..Problem::new(Kind::RATE, detail) });
+        }
+        going.begun += 1;
+        drop(homes);
+        Ok(Slot { runs: self.clone(), home })
+    }
+
+    /// Notes whether a trace works.
+    fn note(&self, home: &Path, trace: &TraceId, works: bool) {
+        let mut homes = self.homes();
+        let going = homes.entry(home.into()).or_default();
+        match works {
+            true => drop(going.on.insert(trace.clone())),
+            false => drop(going.on.remove(trace)),
+        }
     }
 
     /// Drives a trace on if there is anything to do and nobody does, and marks it until it has come to its end. Errors: it cannot be read.
     pub async fn drive(&self, host: &Host, trace: &Trace) -> Result<(), Error> {
-        match trace.drive().await? {
-            true => self.follow(host, trace.id(), 0),
-            false => {}
+        if trace.drive().await? {
+            self.follow(host, trace.id(), 0);
         }
         Ok(())
     }
@@ -63,25 +124,23 @@ impl Runs {
         // One that cannot be marked goes on all the same; after a crash a person has to go on with it.
         let _ = std::fs::create_dir_all(marks(host)).and_then(|()| std::fs::write(&mark, format!("{deaths}\n")));
         let mut phases = host.runtime().phase(host.whose(), trace);
-        let count = Arc::clone(&self.count);
+        let (runs, home, trace) = (self.clone(), host.home().data.clone(), trace.clone());
+        runs.note(&home, &trace, true);
+        if !runs.homes().entry(home.clone()).or_default().followed.insert(trace.clone()) {
+            return;
+        }
         tokio::spawn(async move {
-            let mut is_counted = false;
             loop {
                 let phase = phases.borrow_and_update().clone();
-                let runs = phase == Phase::Running;
-                match (runs, is_counted) {
-                    (true, false) => drop(count.fetch_add(1, Ordering::Relaxed)),
-                    (false, true) => drop(count.fetch_sub(1, Ordering::Relaxed)),
-                    _ => {}
-                }
-                is_counted = runs;
-                let goes_on = matches!(phase, Phase::Running | Phase::Parked(_));
-                if !goes_on || phases.changed().await.is_err() {
+                runs.note(&home, &trace, phase == Phase::Running);
+                let has_ended = !matches!(phase, Phase::Running | Phase::Parked(_));
+                if has_ended || phases.changed().await.is_err() {
                     break;
                 }
             }
-            if is_counted {
-                count.fetch_sub(1, Ordering::Relaxed);
+            runs.note(&home, &trace, false);
+            if let Some(going) = runs.homes().get_mut(&home) {
+                going.followed.remove(&trace);
             }
             let _ = std::fs::remove_file(mark);
         });
@@ -90,13 +149,14 @@ impl Runs {
     /// Goes on with what an earlier process left, so many at once. `told` hears of each.
     pub async fn go_on(&self, host: &Host, at_once: usize, told: impl Fn(Found)) -> Result<(), Error> {
         let room = Arc::new(Semaphore::new(at_once.max(1)));
-        for Left { trace, deaths } in left(host)? {
+        for Left { trace, deaths, rested } in left(host)? {
             let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return Ok(()) };
             let Ok(found) = host.trace(&trace).await else {
                 let _ = std::fs::remove_file(mark(host, &trace));
                 continue;
             };
             let deaths = match found.status().await? {
+                Status::Interrupted if rested => 0,
                 Status::Interrupted if deaths + 1 >= MOST_DEATHS => {
                     let _ = std::fs::remove_file(mark(host, &trace));
                     told(Found::SetAside(trace));
@@ -121,6 +181,14 @@ impl Runs {
     }
 }
 
+/// Notes that what goes on was let come to rest: the end of this process is no death.
+pub fn rested(host: &Host) -> Result<(), Error> {
+    for Left { trace, .. } in left(host)? {
+        std::fs::write(mark(host, &trace), RESTED)?;
+    }
+    Ok(())
+}
+
 fn left(host: &Host) -> Result<Vec<Left>, Error> {
     let entries = match std::fs::read_dir(marks(host)) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -131,7 +199,7 @@ fn left(host: &Host) -> Result<Vec<Left>, Error> {
         let name = entry?.file_name();
         let Some(trace) = name.to_str().and_then(|name| name.parse::<TraceId>().ok()) else { continue };
         let text = std::fs::read_to_string(mark(host, &trace)).unwrap_or_default();
-        left.push(Left { trace, deaths: text.trim().parse().unwrap_or(0) });
+        left.push(Left { trace, deaths: text.trim().parse().unwrap_or(0), rested: text == RESTED });
     }
     left.sort_by(|a, b| a.trace.cmp(&b.trace));
     Ok(left)

@@ -10,8 +10,7 @@ use axum::extract::Request;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::routing::post;
 use http_body_util::{BodyExt, Limited};
-use mainpath::people::replies::{Request as Reply, handle};
-use mainpath::people::{AnswerDesk, People};
+use mainpath::people::{AnswerDesk, People, replies};
 use mainpath::{Error, Host, Logs};
 use std::sync::Arc;
 
@@ -48,15 +47,20 @@ pub fn routes(app: &Arc<App>) -> Result<Router, Error> {
     }))
 }
 
-async fn take(replies: Arc<Replies>, host: Host, request: Request) -> Response<Body> {
+async fn take(taker: Arc<Replies>, host: Host, request: Request) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let Ok(body) = Limited::new(body, LARGEST).collect().await else {
         return Problem::new(Kind::TOO_LARGE, "the body is too large, or broke off").response();
     };
     let body = body.to_bytes();
-    let reply = Reply { method: parts.method.as_str(), path: parts.uri.path(), headers: &parts.headers, body: &body };
+    let reply = replies::Request {
+        method: parts.method.as_str(),
+        path: parts.uri.path(),
+        headers: &parts.headers,
+        body: &body,
+    };
     let seconds = (host.runtime().config().clock)() / 1000;
-    let answer = handle(reply, replies.people.keys(), &replies.desk, seconds).await;
+    let answer = replies::handle(reply, taker.people.keys(), &taker.desk, seconds).await;
     let mut response = Response::new(Body::from(answer.body.to_string()));
     *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -6,7 +6,7 @@ use crate::errors::Errors;
 use crate::problem::Problem;
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Method, Response, StatusCode, header};
-use mainpath::schema::Schema as Rules;
+use mainpath::schema;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -44,7 +44,7 @@ pub struct Takes {
     /// The same among the others of the document.
     pub schema: SchemaOf,
     /// The same as rules.
-    pub rules: Arc<Rules>,
+    pub rules: Arc<schema::Schema>,
     /// Whether it can be left out.
     pub is_optional: bool,
 }
@@ -127,7 +127,7 @@ fn takes<T: JsonSchema + 'static>() -> Result<Option<Takes>, String> {
     }
     let root =
         schemars::generate::SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value();
-    let rules = Arc::new(Rules::new(&root)?);
+    let rules = Arc::new(schema::Schema::new(&root)?);
     let is_optional = rules.violations(&Value::Object(Default::default())).is_empty();
     Ok(Some(Takes { root, schema: |all| all.subschema_for::<T>(), rules, is_optional }))
 }
@@ -234,6 +234,12 @@ impl Route {
     pub fn once(mut self) -> Route {
         self.is_once = true;
         self.fails(&[409])
+    }
+
+    /// Made again it is done again: it takes no `Idempotency-Key`.
+    pub fn each_time(mut self) -> Route {
+        self.is_once = false;
+        self
     }
 
     /// It takes `Prefer: wait=N`.

@@ -1,6 +1,7 @@
 //! The server: it listens, takes connections, and ends in order.
 
 use crate::access::audit::Audit;
+use crate::access::cors;
 use crate::access::guard::Guard;
 use crate::access::keys::Keys;
 use crate::access::rate::Rate;
@@ -8,7 +9,7 @@ use crate::answer::{Path, answer, seal};
 use crate::app::{App, Tenants};
 use crate::docs;
 use crate::errors::Errors;
-use crate::life::{Found, Runs, rest};
+use crate::life::{Found, Runs, rest, rested};
 use crate::openai;
 use crate::people;
 use crate::problem::{Kind, Problem};
@@ -80,12 +81,12 @@ impl Server {
             largest: settings.max_body,
             runs: Runs::default(),
             is_ready: AtomicBool::new(false),
-            routes: routes.clone(),
             document,
-            tenants: Tenants::new(host.home().data.join("tenants")),
+            tenants: Tenants::new(host.clone()),
             host,
         });
         let router = router(&app, routes).merge(people::routes(&app)?);
+        let router = router.layer(axum::middleware::from_fn_with_state(Arc::clone(&app), cors::checked));
         Ok(Server { app, router, listener, settings })
     }
 
@@ -119,7 +120,11 @@ impl Server {
         let (ends, ended) = watch::channel(false);
         tokio::pin!(until);
         loop {
-            let Ok(permit) = Arc::clone(&room).acquire_owned().await else { break };
+            let permit = tokio::select! {
+                () = &mut until => break,
+                permit = Arc::clone(&room).acquire_owned() => permit,
+            };
+            let Ok(permit) = permit else { break };
             let stream = tokio::select! {
                 () = &mut until => break,
                 accepted = listener.accept() => match accepted {
@@ -152,8 +157,8 @@ impl Server {
         drop(listener);
         app.is_ready.store(false, Ordering::Release);
         let _ = ends.send(true);
-        let hosts = std::iter::once(app.host.clone()).chain(app.tenants.known());
-        let runtimes = hosts.map(|host| host.runtime().clone()).collect();
+        let hosts: Vec<Host> = std::iter::once(app.host.clone()).chain(app.tenants.known()).collect();
+        let runtimes = hosts.iter().map(|host| host.runtime().clone()).collect();
         let going_on = app.runs.count();
         if going_on > 0 {
             tell(&format!("letting {going_on} run{} come to a checkpoint", if going_on == 1 { "" } else { "s" }));
@@ -161,6 +166,7 @@ impl Server {
         if !rest(runtimes, settings.rest).await {
             tell("what still goes on is taken up by the next start");
         }
+        hosts.iter().try_for_each(rested)?;
         app.audit.add(app.now(), "mainpath serve", "server_ended", json!({}))
     }
 }
@@ -193,6 +199,7 @@ fn go_on(app: &Arc<App>, at_once: usize, tell: impl Fn(&str) + Send + Sync + 'st
 
 /// The routes by their addresses.
 fn router(app: &Arc<App>, routes: Vec<Route>) -> Router {
+    let open = docs::open(Arc::clone(app), &routes);
     let mut paths: BTreeMap<&'static str, MethodRouter> = BTreeMap::new();
     for route in routes {
         let filter = match route.method {
@@ -212,7 +219,6 @@ fn router(app: &Arc<App>, routes: Vec<Route>) -> Router {
             methods.fallback(|uri: Uri| async move { refused(&uri, Kind::METHOD, "this address has no such method") }),
         )
     });
-    let open = docs::open(Arc::clone(app));
     router.merge(open).fallback(|uri: Uri| async move {
         refused(&uri, Kind::NOT_FOUND, "there is nothing at this address; see /docs")
     })

@@ -157,8 +157,12 @@ pub(crate) fn scan(bytes: &[u8], before: Option<(EventId, HeadHash)>) -> Scan {
 /// Reads the lines of a file from `start` on, a window at a time. Errors: the file cannot be read.
 pub(crate) fn scan_file(file: &File, start: u64, before: Option<(EventId, HeadHash)>) -> io::Result<Scan> {
     let end = file.metadata()?.len().max(start);
+    if end - start < LARGE {
+        return scan_part(file, start..end, before, room(end - start));
+    }
+    // Asked only now: the answer is read from a dozen files of the system each time.
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(4) as u64;
-    if end - start < LARGE || threads == 1 {
+    if threads == 1 {
         return scan_part(file, start..end, before, room(end - start));
     }
     // A line's hashes need no other line, so parts are read side by side and only their seams compared.

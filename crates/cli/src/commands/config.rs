@@ -19,7 +19,7 @@ pub struct ConfigArgs {
 }
 
 /// Every key with what holds where nobody sets it. A test holds the list to what the file may have.
-const KEYS: [(&str, &str); 96] = [
+const KEYS: [(&str, &str); 97] = [
     ("model", "the first one found"),
     ("fallback", "none"),
     ("profile", "trace"),
@@ -107,6 +107,7 @@ const KEYS: [(&str, &str); 96] = [
     ("server.max_body", "4194304"),
     ("server.rate", "200"),
     ("server.connections", "16384"),
+    ("server.max_runs", "no limit"),
     ("server.resumed_at_once", "8"),
     ("server.rest_s", "30"),
     ("server.behind_tls", "false"),

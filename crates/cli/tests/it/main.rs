@@ -52,6 +52,7 @@ mod removal;
 mod restores;
 mod run_config;
 mod secrets;
+mod serving;
 mod sessions;
 mod signals;
 mod skills;

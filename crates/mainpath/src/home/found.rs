@@ -30,15 +30,15 @@ impl Home {
         }
     }
 
-    /// The home in a folder: its data and its configuration, and nothing of the person's. Errors: as [`Home::find`]'s.
-    pub fn at(folder: &Path) -> Result<Home, Error> {
+    /// The home in a folder: its data and its configuration, and nothing of the person's. No tool may touch it, nor what is `around`. Errors: as [`Home::find`]'s.
+    pub fn at(folder: &Path, around: Vec<PathBuf>) -> Result<Home, Error> {
         let data = std::path::absolute(folder)?;
         let config_file = data.join("config.toml");
         for place in [&data, &config_file] {
             owners_alone(place)?;
         }
         let (config, forms) = read(&config_file)?;
-        Ok(Home { data, config_file, config, person: None, forms })
+        Ok(Home { data, config_file, config, person: None, around, forms })
     }
 
     /// The same for who can do without a part of the configuration: also what is wrong with it, if anything is; then it holds the
@@ -66,7 +66,7 @@ impl Home {
                 (config, forms, Some(wrong))
             }
         };
-        Ok((Home { data, config_file, config, person: var("HOME"), forms }, wrong))
+        Ok((Home { data, config_file, config, person: var("HOME"), around: Vec::new(), forms }, wrong))
     }
 
     /// The configuration says nothing that can never hold. Errors: file, line and what is wrong.

@@ -22,6 +22,8 @@ pub struct Home {
     pub config: ConfigFile,
     /// The folder of the person whose home it is; none for a home by hand.
     pub(crate) person: Option<PathBuf>,
+    /// Further folders that no tool may touch: those of the home that it lies in.
+    pub(crate) around: Vec<PathBuf>,
     /// The forms of secrets that it wants found.
     pub(super) forms: Vault,
 }
@@ -30,7 +32,14 @@ impl Home {
     /// A home whose configuration says nothing, with its data in this folder.
     pub(crate) fn by_hand(data: &Path) -> Home {
         let (config, forms) = Default::default();
-        Home { data: data.into(), config_file: data.join("config.toml"), config, person: None, forms }
+        Home {
+            data: data.into(),
+            config_file: data.join("config.toml"),
+            config,
+            person: None,
+            around: Vec::new(),
+            forms,
+        }
     }
 
     /// Where the configuration is, or would be.
@@ -63,7 +72,8 @@ impl Home {
 
     /// Mainpath's own folders, which no tool may touch.
     pub fn protected(&self) -> Vec<PathBuf> {
-        vec![self.data.clone(), self.config_dir().to_path_buf()]
+        let own = [self.data.clone(), self.config_dir().to_path_buf()];
+        own.into_iter().chain(self.around.iter().cloned()).collect()
     }
 
     /// Removes the copies of folders in which these traces worked, if there are any. Errors: a file cannot be removed.

@@ -23,6 +23,8 @@ pub struct ServerConfig {
     pub rate: Option<NonZeroU32>,
     /// How many connections there may be at once.
     pub connections: Option<NonZeroUsize>,
+    /// How many runs may go on at once, those that wait for people not counted. A tenant's own `config.toml` says how many it may have.
+    pub max_runs: Option<NonZeroUsize>,
     /// How many runs that broke off go on at once after a start.
     pub resumed_at_once: Option<NonZeroUsize>,
     /// How many seconds what goes on may take to come to a checkpoint at the end.

@@ -1,7 +1,7 @@
 //! A trace: everything that can be done to an agent, whoever drives it.
 
 use super::export::{Export, ExportFormat, ExportLayout};
-use super::read::{Read, ReadTrace};
+use super::read::{Read, ReadTrace, spec_of};
 use crate::agent::id_of;
 use crate::sessions::Held;
 use crate::{Error, ErrorKind, Host};
@@ -14,7 +14,7 @@ use mainpath_runtime::wire::Projector;
 use mainpath_runtime::{Mail, Phase, RuntimeError, new_trace_id, verify, views};
 use mainpath_store::{Once, Report, StoreError};
 use mainpath_tools::AskHumanArgs;
-use mainpath_types::{CallId, Event, EventId, EventKind, MailId, Message, MessageMode, Seq, TraceId};
+use mainpath_types::{CallId, Event, EventId, EventKind, MailId, Message, MessageMode, Seq, Spec, TraceId};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -343,6 +343,12 @@ impl Trace {
     pub async fn said(&self, with_all: bool) -> Result<Vec<Map<String, Value>>, Error> {
         let read = self.look().await?;
         Export::new(self.of(&read), Extent::Said).rows(with_all).await
+    }
+
+    /// What it was last said to be; `None` where that was never said.
+    pub async fn spec(&self) -> Result<Option<Spec>, Error> {
+        let log = self.host.store().read(self.host.scope(), &self.id, 1).await?;
+        Ok(spec_of(&log).cloned())
     }
 
     /// The state that the log makes.

@@ -14,6 +14,7 @@ use mainpath_types::{
     Principal, Resolution, Spec, TraceId, text_of,
 };
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// So many characters of an answer are handed back; the child's trace has the rest.
@@ -32,7 +33,7 @@ pub(crate) struct Asked {
 /// What a child is made of.
 pub(crate) struct Making {
     /// What its parent is.
-    pub parent: Spec,
+    pub parent: Arc<Spec>,
     /// The parent's run, counted from 1.
     pub run: u32,
     /// The child's run, counted from 1.

@@ -17,8 +17,8 @@ use std::time::Duration;
 /// An append with no known outcome.
 struct Unsure {
     problem: String,
-    /// The event that the input decided. If it is in the log, the input has happened.
-    first: Box<Event>,
+    /// The event that each input decided, if it decided one. If it is in the log, the input has happened.
+    firsts: Vec<Option<Event>>,
 }
 
 impl Driver {
@@ -49,7 +49,7 @@ impl Driver {
     pub async fn offer(&mut self, kind: InputKind, mail: Option<MailId>) -> Result<(), DriveError> {
         self.machine.received(self.handle.received.load(Ordering::Relaxed));
         let input = Input { at: (self.shared.config.clock)(), mail, more: self.mail.holding, kind };
-        let written = self.write(&input).await;
+        let written = self.write(std::slice::from_ref(&input)).await;
         let known = matches!(
             input.kind,
             InputKind::ModelFinished(_)
@@ -65,6 +65,14 @@ impl Driver {
             Err(_) => {}
         }
         written
+    }
+
+    /// Offers several inputs that are to be durable together. Errors: after a refusal of one the driver is of no use any more; nothing
+    /// was written.
+    pub async fn offer_together(&mut self, kinds: Vec<InputKind>) -> Result<(), DriveError> {
+        let (at, more) = ((self.shared.config.clock)(), self.mail.holding);
+        let inputs: Vec<Input> = kinds.into_iter().map(|kind| Input { more, ..Input::new(at, kind) }).collect();
+        self.write(&inputs).await
     }
 
     fn unwritten(&self) -> MutexGuard<'_, Option<Box<Input>>> {
@@ -101,10 +109,10 @@ impl Driver {
         }
     }
 
-    async fn write(&mut self, input: &Input) -> Result<(), DriveError> {
+    async fn write(&mut self, mut inputs: &[Input]) -> Result<(), DriveError> {
         let mut tries = 0;
         loop {
-            let Unsure { problem, first } = match self.append(input).await? {
+            let Unsure { problem, firsts } = match self.append(inputs).await? {
                 None => return Ok(()),
                 Some(unsure) => unsure,
             };
@@ -121,18 +129,30 @@ impl Driver {
                 }
             }
             // Not every input is refused by the state when it comes again: the same words may be said twice.
-            if self.cached.bodies.get(first.id) == Some(&first.kind) {
+            let is_there = |first: &Event| self.cached.bodies.get(first.id) == Some(&first.kind);
+            let written = firsts.iter().take_while(|first| first.as_ref().is_none_or(is_there)).count();
+            inputs = inputs.get(written..).unwrap_or_default();
+            if inputs.is_empty() {
                 return Ok(());
             }
         }
     }
 
-    /// One append of what follows from an input. `Some`: nobody knows whether it was written.
-    async fn append(&mut self, input: &Input) -> Result<Option<Unsure>, DriveError> {
-        let batch = self.machine.handle(input)?;
+    /// One append of what follows from inputs. `Some`: nobody knows whether it was written.
+    async fn append(&mut self, inputs: &[Input]) -> Result<Option<Unsure>, DriveError> {
+        let (mut batch, mut firsts) = (Vec::new(), Vec::new());
+        for input in inputs {
+            let decided = if batch.is_empty() { self.machine.handle(input) } else { self.machine.handle_also(input) }?;
+            firsts.push(decided.first().cloned());
+            batch.extend(decided);
+        }
+        if let Some(last) = inputs.last().filter(|_| batch.iter().any(|event| self.concerns_children(event))) {
+            // Boxed, so that the future of a trace that waits stays small.
+            Box::pin(self.settle_children(&mut batch, last)).await?;
+        }
         let (Some(first), Some(last)) = (batch.first(), batch.last()) else { return Ok(None) };
         let (expected, head) = (first.id - 1, last.id);
-        let unsure = |problem: String| Ok(Some(Unsure { problem, first: Box::new(first.clone()) }));
+        let unsure = |problem: String| Ok(Some(Unsure { problem, firsts }));
         match self.shared.config.store.append(&self.lease, expected, batch.clone()).await {
             Appended::Committed { .. } => {
                 self.machine.commit(head);
@@ -205,7 +225,7 @@ impl Driver {
         let kind = InputKind::Recovered { lost: false, tail_cut: tail_cut(&log) };
         let again = Input { more: self.mail.holding, ..Input::new(at, kind) };
         // What a torn batch lost is decided again.
-        Ok(self.append(&again).await?.is_none())
+        Ok(self.append(&[again]).await?.is_none())
     }
 }
 

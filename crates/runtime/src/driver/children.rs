@@ -2,16 +2,19 @@
 
 use crate::children::follow::{self, Asked, Making};
 use crate::children::{copies, hand_back};
-use crate::driver::Driver;
 use crate::driver::error::DriveError;
-use mainpath_core::{Call, Child, ChildEnded, ChildStarting, EffectKey, InputKind, estimate_parts, in_brief};
+use crate::driver::{Driver, ParentSpec};
+use mainpath_core::{
+    Bodies, Call, Child, ChildEnded, ChildStarting, EffectKey, InputKind, arguments_in, estimate_parts, in_brief,
+};
 use mainpath_tools::{AgentCall, EvaluateTool, Tool};
 use mainpath_types::{
-    CallId, ChildMode, ChildOutcome, ChildPlace, EffectClass, EventId, EventKind, GoalId, HandedBack,
+    CallId, ChildMode, ChildOutcome, ChildPlace, EffectClass, Event, EventId, EventKind, GoalId, HandedBack, Spec,
     SubTraceCompleted, ToolOutput, TraceId,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// So many characters of its task are shown of a child.
 const TASK_CHARS: usize = 160;
@@ -25,15 +28,14 @@ impl Driver {
         nth: u16,
         arguments: EventId,
     ) -> Result<(), DriveError> {
-        let asked = self.agent_call(call, arguments).await?;
-        let (of, mode) = asked.as_ref().map_or((1, ChildMode::Delegate), |asked| (asked.count(), asked.mode));
-        let starting = match asked {
-            Ok(asked) => self.starting(call, nth, &asked).await?,
-            Err(problem) => Err(problem),
+        let asked = self.agent_call(call, arguments, &[]).await?;
+        let starting = match &asked {
+            Ok(asked) => self.starting(call, nth, asked).await?,
+            Err(problem) => Err(problem.clone()),
         };
         let input = match starting {
             Ok(starting) if starting.place == ChildPlace::Alone => {
-                let is_beside = self.has_other_writers(call).await?;
+                let is_beside = self.has_other_writers(call, &[]).await?;
                 let context = self.context().await?;
                 self.in_flight.start(key, |_| async move {
                     let (place, no_copy) = match &starting.continues {
@@ -46,16 +48,12 @@ impl Driver {
                             why => (ChildPlace::Alone, why),
                         },
                     };
-                    InputKind::ChildStarting(ChildStarting { mode, of, place, no_copy, ..starting })
+                    InputKind::ChildStarting(ChildStarting { place, no_copy, ..starting })
                 });
                 return Ok(());
             }
-            Ok(starting) => InputKind::ChildStarting(ChildStarting { mode, of, ..starting }),
-            Err(problem) => {
-                let handed = HandedBack { problem: Some(problem), ..HandedBack::default() };
-                let outcome = ChildOutcome::Failed;
-                InputKind::ChildEnded(ChildEnded { call, nth, of, outcome, handed })
-            }
+            Ok(starting) => InputKind::ChildStarting(starting),
+            Err(problem) => unstarted(call, nth, asked.ok().as_ref(), problem),
         };
         self.in_flight.start(key, |_| async move { input });
         Ok(())
@@ -67,22 +65,26 @@ impl Driver {
         nth: u16,
         asked: &AgentCall,
     ) -> Result<Result<ChildStarting, String>, DriveError> {
-        let (task, after) = match (self.task_of(asked, nth), &asked.continue_from) {
-            (Err(problem), _) => return Ok(Err(problem)),
-            (Ok(task), None) => (task, 0),
-            (Ok(task), Some(child)) => match self.last_of(child).await? {
-                Ok(last) => (task, last),
-                Err(problem) => return Ok(Err(problem)),
-            },
+        let starting = match self.beginning(call, nth, asked) {
+            Ok(starting) => starting,
+            Err(problem) => return Ok(Err(problem)),
         };
+        Ok(match &asked.continue_from {
+            None => Ok(starting),
+            Some(child) => self.last_of(child).await?.map(|after| ChildStarting { after, ..starting }),
+        })
+    }
+
+    /// The same of a child that is new. Errors: it has no task.
+    pub(super) fn beginning(&self, call: CallId, nth: u16, asked: &AgentCall) -> Result<ChildStarting, String> {
+        let task = in_brief(&self.task_of(asked, nth)?, TASK_CHARS);
         let place = if asked.mode.is_read_only() { ChildPlace::Reading } else { ChildPlace::Alone };
         let (mode, of, continues) = (asked.mode, asked.count(), asked.continue_from.clone());
-        let task = in_brief(&task, TASK_CHARS);
-        Ok(Ok(ChildStarting { call, nth, of, mode, place, continues, after, task, no_copy: None }))
+        Ok(ChildStarting { call, nth, of, mode, place, continues, after: 0, task, no_copy: None })
     }
 
     /// Whether others than a call's child write in the workspace, or are about to.
-    async fn has_other_writers(&mut self, call: CallId) -> Result<bool, DriveError> {
+    pub(super) async fn has_other_writers(&mut self, call: CallId, batch: &[Event]) -> Result<bool, DriveError> {
         let state = self.machine.state();
         if state.children.open().any(|child| child.call != call && child.place == ChildPlace::Alone) {
             return Ok(true);
@@ -91,7 +93,7 @@ impl Driver {
         let others = state.calls.iter().filter(is_other).filter(|other| other.effect == EffectClass::StartChild);
         let others: Vec<(CallId, EventId)> = others.map(|other| (other.id, other.arguments)).collect();
         for (other, arguments) in others {
-            let asked = self.agent_call(other, arguments).await?;
+            let asked = self.agent_call(other, arguments, batch).await?;
             if asked.is_ok_and(|asked| !asked.mode.is_read_only()) {
                 return Ok(true);
             }
@@ -117,7 +119,7 @@ impl Driver {
         arguments: EventId,
     ) -> Result<(), DriveError> {
         let Some(child) = self.machine.state().children.get(call, nth).cloned() else { return Ok(()) };
-        let asked = self.agent_call(call, arguments).await?;
+        let asked = self.agent_call(call, arguments, &[]).await?;
         let making = match asked {
             Ok(asked) => self.making(&child, asked).await?,
             Err(problem) => Err(problem),
@@ -133,12 +135,9 @@ impl Driver {
             Ok(message) => message,
             Err(problem) => return Ok(Err(problem)),
         };
-        let Some(head) = self.machine.state().spec.as_ref().map(|spec| (spec.event, spec.using)) else {
-            return Ok(Err("the trace has no spec".into()));
-        };
-        let parent = match self.event(head.0).await? {
-            Some(EventKind::SpecChanged(data)) => data.spec.on_model(head.1),
-            _ => return Ok(Err("the trace's spec was erased".into())),
+        let parent = match self.parent_spec().await? {
+            Ok(parent) => parent,
+            Err(problem) => return Ok(Err(problem)),
         };
         let child_run = match child.trace.as_ref().filter(|_| child.after > 0) {
             Some(trace) => {
@@ -153,6 +152,22 @@ impl Driver {
         self.note_origins().await?;
         let own_task = !self.provenance.origins.as_ref().is_some_and(|origins| origins.is_foreign());
         Ok(Ok(Making { parent, run, child_run, call, message, own_task }))
+    }
+
+    /// What the trace is, as its children are made from it. Errors: nobody knows.
+    async fn parent_spec(&mut self) -> Result<Result<Arc<Spec>, String>, DriveError> {
+        let Some((event, using)) = self.machine.state().spec.as_ref().map(|spec| (spec.event, spec.using)) else {
+            return Ok(Err("the trace has no spec".into()));
+        };
+        if let Some(known) = self.parent.as_ref().filter(|known| (known.event, known.using) == (event, using)) {
+            return Ok(Ok(Arc::clone(&known.spec)));
+        }
+        let spec = match self.event(event).await? {
+            Some(EventKind::SpecChanged(data)) => Arc::new(data.spec.on_model(using)),
+            _ => return Ok(Err("the trace's spec was erased".into())),
+        };
+        self.parent = Some(ParentSpec { event, using, spec: Arc::clone(&spec) });
+        Ok(Ok(spec))
     }
 
     /// The children of a call that worked in copies.
@@ -185,17 +200,19 @@ impl Driver {
     }
 
     async fn handed_back(&mut self, call: CallId) -> Result<ToolOutput, DriveError> {
-        let from = self.machine.state().calls.get(call).map_or(1, |call| call.arguments);
-        let log = self.trace_store().read(from).await?;
-        let mut ended: Vec<SubTraceCompleted> = log
-            .events
-            .into_iter()
-            .filter_map(|event| match event.kind {
-                EventKind::SubTraceCompleted(data) if data.call == call => Some(data),
-                _ => None,
-            })
-            .collect();
-        ended.sort_by_key(|child| child.nth);
+        let ended = match self.ended(call, &[]) {
+            Some(ended) => ended,
+            None => {
+                let from = self.machine.state().calls.get(call).map_or(1, |call| call.arguments);
+                let log = self.trace_store().read(from).await?;
+                in_order(log.events.iter().map(|event| &event.kind), call)
+            }
+        };
+        self.output_of(&ended).await
+    }
+
+    /// What the children of a call came to, as its result.
+    pub(super) async fn output_of(&mut self, ended: &[SubTraceCompleted]) -> Result<ToolOutput, DriveError> {
         let mut patches = BTreeMap::new();
         for patch in ended.iter().filter_map(|child| child.handed.patch.as_ref()) {
             // One that is gone is not shown.
@@ -203,7 +220,7 @@ impl Driver {
                 patches.insert(patch.clone(), hand_back::beginning(&bytes));
             }
         }
-        let mut output = hand_back::hand_back(&ended, &patches);
+        let mut output = hand_back::hand_back(ended, &patches);
         self.shared.config.vault.redact_output(&mut output);
         Ok(output)
     }
@@ -227,9 +244,26 @@ impl Driver {
         Ok(())
     }
 
-    /// What a call asks of other agents. Errors: what is wrong with it, for the model.
-    async fn agent_call(&mut self, call: CallId, arguments: EventId) -> Result<Result<AgentCall, String>, DriveError> {
-        let text = self.arguments(call, arguments).await?;
+    /// What the children of a call came to, from what is held of the log and a batch that is not in it yet. `None`: that is not all.
+    pub(super) fn ended(&self, call: CallId, batch: &[Event]) -> Option<Vec<SubTraceCompleted>> {
+        let state = self.machine.state();
+        let from = state.calls.get(call)?.arguments;
+        let held = (from..=state.log.last).filter_map(|id| self.cached.bodies.get(id));
+        let ended = in_order(held.chain(batch.iter().map(|event| &event.kind)), call);
+        (ended.len() == state.children.of(call).count()).then_some(ended)
+    }
+
+    /// What a call asks of other agents, where a batch may not be in the log yet. Errors: what is wrong with it, for the model.
+    pub(super) async fn agent_call(
+        &mut self,
+        call: CallId,
+        arguments: EventId,
+        batch: &[Event],
+    ) -> Result<Result<AgentCall, String>, DriveError> {
+        let text = match batch.iter().find(|event| event.id == arguments) {
+            Some(event) => arguments_in(&event.kind, call).unwrap_or_default().to_string(),
+            None => self.arguments(call, arguments).await?,
+        };
         let tool = self.machine.state().calls.get(call).and_then(|call| call.tool.clone());
         Ok(AgentCall::read(tool.as_deref().unwrap_or_default(), &text))
     }
@@ -260,6 +294,24 @@ impl Driver {
         let known = known.into_iter().map(in_words).collect::<Vec<_>>().join("\n\n");
         Ok(if known.is_empty() { task } else { format!("{known}\n\n{task}") })
     }
+}
+
+/// What the children of a call came to, in their order.
+fn in_order<'e>(events: impl Iterator<Item = &'e EventKind>, call: CallId) -> Vec<SubTraceCompleted> {
+    let of_call = |kind: &EventKind| match kind {
+        EventKind::SubTraceCompleted(data) if data.call == call => Some(data.clone()),
+        _ => None,
+    };
+    let mut ended: Vec<SubTraceCompleted> = events.filter_map(of_call).collect();
+    ended.sort_by_key(|child| child.nth);
+    ended
+}
+
+/// A child that cannot be started. `asked`: what the call asks for, if that can be read.
+pub(super) fn unstarted(call: CallId, nth: u16, asked: Option<&AgentCall>, problem: String) -> InputKind {
+    let handed = HandedBack { problem: Some(problem), ..HandedBack::default() };
+    let (of, outcome) = (asked.map_or(1, AgentCall::count), ChildOutcome::Failed);
+    InputKind::ChildEnded(ChildEnded { call, nth, of, outcome, handed })
 }
 
 /// A message in OpenAI's form, or a plain text, as words.

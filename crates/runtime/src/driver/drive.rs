@@ -131,7 +131,9 @@ impl Driver {
         if let Some(Timer { at, .. }) = self.timer {
             self.shared.config.scheduler.wake_at(&self.scope.tenant, self.lease.trace(), at);
         }
-        if waiting.is_empty() { Phase::Idle } else { Phase::Parked(waiting) }
+        // What rests goes on elsewhere, or later: it has not come to its end.
+        let is_resting = self.shared.is_resting() && !pending.is_empty();
+        if waiting.is_empty() && !is_resting { Phase::Idle } else { Phase::Parked(waiting) }
     }
 
     /// Reports what an effect came to. One that nobody waits for any more is dropped.

@@ -2,6 +2,7 @@
 //! but waiting.
 
 mod append;
+mod at_once;
 mod children;
 pub(crate) mod drive;
 pub(crate) mod error;
@@ -27,7 +28,7 @@ use crate::shared::Shared;
 use crate::stream::hub::Handle;
 use mainpath_core::{Bodies, EffectKey, InputKind, Log, Machine, Packer, TimerKey, arguments_in};
 use mainpath_store::{Lease, Opened, Scope, ScopedStore, TraceStore};
-use mainpath_types::{BlobHash, CallId, EventId, EventKind, MailId, Millis, TraceId};
+use mainpath_types::{BlobHash, CallId, EventId, EventKind, MailId, Millis, Spec, TraceId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -49,6 +50,8 @@ pub(crate) struct Driver {
     provenance: Provenance,
     /// What the agent was first asked to do: a first plan begins with it, and by then the event is no longer at hand.
     task: Option<Task>,
+    /// What its children are made from. Few traces have it.
+    parent: Option<ParentSpec>,
     /// What rules have found in the conversation so far.
     summary: Option<Box<RunningSummary>>,
     /// The blobs that are gone, of which people have been told.
@@ -84,6 +87,13 @@ struct SpecInUse {
     event: EventId,
     using: usize,
     run: Option<u32>,
+}
+
+/// The spec that children are made from: the event that holds it is no longer at hand by then.
+struct ParentSpec {
+    event: EventId,
+    using: usize,
+    spec: Arc<Spec>,
 }
 
 /// The next time to come.
@@ -145,6 +155,7 @@ impl Driver {
             mail: MailCursor { seen_wakes: u64::MAX, holding, only: None },
             provenance: Provenance::default(),
             task: None,
+            parent: None,
             summary: None,
             gone: BTreeSet::new(),
         };

@@ -33,6 +33,8 @@ impl Provenance {
         }
         let mut origins = match self.origins.take() {
             Some(origins) => origins,
+            // Nothing was said before.
+            None if from == 1 => Arc::default(),
             None => {
                 // The first of its kind: what was said before counts as well.
                 let log = trace.read(1).await?;

@@ -105,7 +105,7 @@ impl Driver {
     }
 
     /// Whether a call starts agents.
-    fn starts_agents(&self, call: CallId) -> bool {
+    pub(super) fn starts_agents(&self, call: CallId) -> bool {
         self.machine.state().calls.get(call).is_some_and(|call| call.effect == EffectClass::StartChild)
     }
 

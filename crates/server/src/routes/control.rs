@@ -89,18 +89,18 @@ struct SayBody {
     message: String,
 }
 
-fn said(message: &str) -> Result<&str, Problem> {
+pub fn said(message: &str) -> Result<&str, Problem> {
     if message.trim().is_empty() { Err(Problem::field("/message", "is empty")) } else { Ok(message) }
 }
 
 async fn steer(call: Call<Nothing, SayBody>) -> Result<Answer<Sent>, Problem> {
-    let trace = call.trace_once().await?;
+    let trace = call.trace_to_drive().await?;
     trace.steer(said(&call.body.message)?).await?;
     sent(&call, &trace).await
 }
 
 async fn next(call: Call<Nothing, SayBody>) -> Result<Answer<Sent>, Problem> {
-    let trace = call.trace_once().await?;
+    let trace = call.trace_to_drive().await?;
     trace.next(said(&call.body.message)?).await?;
     sent(&call, &trace).await
 }
@@ -114,7 +114,7 @@ struct InterruptBody {
 }
 
 async fn interrupt(call: Call<Nothing, InterruptBody>) -> Result<Answer<Sent>, Problem> {
-    let trace = call.trace_once().await?;
+    let trace = call.trace_to_drive().await?;
     let which: CallId = call.body.call.parse().map_err(|_| Problem::field("/call", "is no call, such as 4.0"))?;
     trace.interrupt(which).await?;
     sent(&call, &trace).await
@@ -163,7 +163,7 @@ struct ForkBody {
 }
 
 async fn fork(call: Call<Nothing, ForkBody>) -> Result<Answer<Begun>, Problem> {
-    let trace = call.trace_once().await?;
+    let trace = call.trace_to_drive().await?;
     let at = match call.body.at_sequence {
         Some(at) => Seq(at),
         None => trace.state().await?.tree.head.ok_or_else(|| Problem::field("/at_sequence", "nothing was said yet"))?,
@@ -201,6 +201,9 @@ struct RestoredFiles {
 async fn restore(call: Call<Nothing, RestoreBody>) -> Result<RestoredFiles, Problem> {
     let trace = call.trace().await?;
     let RestoreBody { at_sequence, dry_run, force } = call.body;
+    if force {
+        call.needs(Scope::Approve, "force")?;
+    }
     let to = Point::Message(Seq(at_sequence));
     let done = if dry_run { trace.plan_restore(to).await? } else { trace.restore(to, force).await? };
     Ok(listed(&done))

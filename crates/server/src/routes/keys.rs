@@ -6,7 +6,7 @@ use crate::access::audit::Act;
 use crate::access::keys::{ListedKey, NewKey};
 use crate::access::scope::Scope;
 use crate::call::{Answer, Call, Nothing};
-use crate::problem::Problem;
+use crate::problem::{Kind, Problem};
 use crate::route::{Route, group};
 use mainpath::types::TenantId;
 use schemars::JsonSchema;
@@ -102,6 +102,10 @@ async fn revoke(call: Call) -> Result<Revoked, Problem> {
     let none = || Problem::not_found(format!("there is no key {:?}", name.chars().take(80).collect::<String>()));
     let keys = call.app.keys.all()?;
     let key = keys.iter().find(|key| key.name == name).filter(|key| reached(&call, &key.tenant)).ok_or_else(none)?;
+    if let Some(scope) = key.scopes.iter().find(|scope| !call.who.may(**scope)) {
+        let detail = format!("{name:?} may do {scope}, which this key may not: it cannot revoke it");
+        return Err(Problem::new(Kind::FORBIDDEN, detail));
+    }
     call.app.audit.add(call.app.now(), &call.who.name, "key_revoked", json!({"name": key.name}))?;
     call.app.keys.revoke(&name)?;
     Ok(Revoked { name, status: "revoked" })

@@ -1,5 +1,6 @@
 //! Agents are started, and go on.
 
+use super::control::said;
 use super::start::NewAgent;
 use crate::about;
 use crate::access::scope::Scope;
@@ -11,6 +12,7 @@ use mainpath::{Outcome, Run, Status, Trace};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::time::Duration;
 
 pub fn routes() -> Result<Vec<Route>, String> {
     let begun = |route: Result<Route, String>| {
@@ -51,10 +53,14 @@ pub fn routes() -> Result<Vec<Route>, String> {
                 about!(POST "/api/traces/{id}/reflect" reflect_on_trace "Has the agent look back on its work, in a trace of its own, and keep what it learned."),
                 Scope::Run,
                 reflect,
-            )),
+            ))
+            .map(Route::each_time),
         ],
     )
 }
+
+/// How long it is looked whether what was said is refused.
+const AT_ONCE: Duration = Duration::from_millis(500);
 
 /// A run that was begun.
 #[derive(Serialize, JsonSchema)]
@@ -76,6 +82,11 @@ pub async fn begun<Q, B>(call: &Call<Q, B>, run: Run) -> Result<Answer<Begun>, P
     call.app.runs.follow(&call.host, trace.id(), 0);
     let watch = format!("/api/traces/{}/events", trace.id());
     let said = |status, outcome| Begun { trace_id: trace.id().clone(), status, watch: watch.clone(), outcome };
+    let mut run = run;
+    // What is refused is refused at once, before anything else is told.
+    if let Ok(Some(Err(error))) = tokio::time::timeout(AT_ONCE, run.next()).await {
+        return Err(error.into());
+    }
     let Some(wait) = call.wait() else {
         return Ok(Answer::with(202, said("started", None)).header("location", format!("/api/traces/{}", trace.id())));
     };
@@ -99,6 +110,7 @@ async fn waits(trace: &Trace) -> Result<bool, Problem> {
 }
 
 async fn start(call: Call<crate::call::Nothing, NewAgent>) -> Result<Answer<Begun>, Problem> {
+    let _slot = call.app.runs.room(&call.host)?;
     let run = call.body.start(&call).await?;
     begun(&call, run).await
 }
@@ -115,7 +127,8 @@ struct RunBody {
 }
 
 async fn run(call: Call<crate::call::Nothing, RunBody>) -> Result<Answer<Begun>, Problem> {
-    let trace = call.trace_once().await?;
+    let _slot = call.app.runs.room(&call.host)?;
+    let trace = call.trace_to_drive().await?;
     let head = trace.state().await?.tree.head;
     let back = call.body.after_sequence.map(Seq).filter(|after| head != Some(*after));
     let run = match (back, call.body.messages.is_empty()) {
@@ -146,6 +159,9 @@ fn words(messages: &[Map<String, Value>]) -> Result<String, Problem> {
                     };
                     texts.push(text.ok_or_else(none)?.to_string());
                 }
+                if parts.is_empty() {
+                    return Err(Problem::field(format!("/messages/{at}/content"), "has no words"));
+                }
             }
             _ => return Err(Problem::field(format!("/messages/{at}/content"), "has no words")),
         }
@@ -154,7 +170,8 @@ fn words(messages: &[Map<String, Value>]) -> Result<String, Problem> {
 }
 
 async fn resume(call: Call) -> Result<Answer<Begun>, Problem> {
-    let trace = call.trace_once().await?;
+    let _slot = call.app.runs.room(&call.host)?;
+    let trace = call.trace_to_drive().await?;
     begun(&call, trace.resume().await?).await
 }
 
@@ -169,8 +186,9 @@ struct RewindBody {
 }
 
 async fn rewind(call: Call<crate::call::Nothing, RewindBody>) -> Result<Answer<Begun>, Problem> {
-    let trace = call.trace_once().await?;
-    let run = trace.rewind(Seq(call.body.after_sequence), call.body.message.as_str()).await?;
+    let _slot = call.app.runs.room(&call.host)?;
+    let trace = call.trace_to_drive().await?;
+    let run = trace.rewind(Seq(call.body.after_sequence), said(&call.body.message)?).await?;
     begun(&call, run).await
 }
 
@@ -183,7 +201,8 @@ struct RegenerateBody {
 }
 
 async fn regenerate(call: Call<crate::call::Nothing, RegenerateBody>) -> Result<Answer<Begun>, Problem> {
-    let trace = call.trace_once().await?;
+    let _slot = call.app.runs.room(&call.host)?;
+    let trace = call.trace_to_drive().await?;
     let last = || async {
         let tree = trace.tree().await?;
         let said = tree.iter().rev().find(|message| message.is_current && message.role == mainpath::types::Role::User);
@@ -205,7 +224,8 @@ struct ReflectBody {
 }
 
 async fn reflect(call: Call<crate::call::Nothing, ReflectBody>) -> Result<Answer<Begun>, Problem> {
-    let trace = call.trace().await?;
+    let _slot = call.app.runs.room(&call.host)?;
+    let trace = call.trace_to_drive().await?;
     let run = trace.reflect(call.body.focus.as_deref()).await?;
     begun(&call, run).await
 }

@@ -2,11 +2,11 @@
 
 use crate::access::scope::Scope;
 use crate::call::Call;
-use crate::problem::Problem;
+use crate::problem::{Kind, Problem};
 use mainpath::agent::{AgentOptions, LimitOptions, PromptOptions, Sampling};
 use mainpath::providers::history::Loose;
-use mainpath::types::{Access, ApprovalMode, Effort, GoalId, Relations, TraceId};
-use mainpath::{Agent, Run};
+use mainpath::types::{Access, ApprovalMode, Effort, GoalId, Relations, TenantId, TraceId};
+use mainpath::{Agent, Error, ErrorKind, Run};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -197,13 +197,24 @@ impl NewAgent {
         if !self.rules.allow.is_empty() {
             call.needs(Scope::Approve, "rules.allow")?;
         }
-        Ok(())
+        self.model.iter().chain(&self.fallback).try_for_each(|model| check_model(call, model))
     }
 
     /// The agent, ready to be started.
     pub async fn agent<Q, B>(&self, call: &Call<Q, B>) -> Result<Agent, Problem> {
         self.check(call)?;
-        let none = |_| Problem::field("/model", "is missing, and the server is configured for none");
+        if let Some(parent) = &self.parent_trace_id
+            && call.host.trace(parent).await.is_err()
+        {
+            return Err(Problem::field("/parent_trace_id", format!("there is no trace {parent}")));
+        }
+        let none = |_| {
+            Problem::field(
+                "/model",
+                "is missing, and the server has none: name one, or set model in its config.toml, MAINPATH_MODEL or a provider's \
+                 key where it runs (see GET /api/models)",
+            )
+        };
         let model = call.host.choose_model(self.model.as_deref()).await.map_err(none)?;
         let folder = call.app.workspace(&call.who, self.workspace.as_deref())?;
         let mut agent = call.host.agent(model).options(self.options()).workspace(folder).approvals(self.approvals);
@@ -228,11 +239,48 @@ impl NewAgent {
             (Some(_), Some(_)) => Err(Problem::field("/messages", "give task or messages, not both")),
             (None, None) => Err(Problem::field("/task", "is missing: give task or messages")),
             (Some(task), None) if task.trim().is_empty() => Err(Problem::field("/task", "is empty")),
-            (Some(task), None) => Ok(self.agent(call).await?.start(task).await?),
+            (Some(task), None) => self.agent(call).await?.start(task).await.map_err(placed),
             (None, Some(messages)) => {
                 let messages = conversation(messages)?;
-                Ok(self.agent(call).await?.start_with(messages).await?)
+                self.agent(call).await?.start_with(messages).await.map_err(placed)
             }
+        }
+    }
+}
+
+/// What is wrong with an agent, at the field that says it.
+fn placed(error: Error) -> Problem {
+    let message = error.message();
+    let pointer = match error.field() {
+        Some("prompt.file") => "/prompt_name",
+        Some("limits.money") => "/limits/max_cost_micros",
+        None if error.kind() == ErrorKind::Invalid
+            && (message.contains("model") || message.starts_with("cannot read ")) =>
+        {
+            "/model"
+        }
+        None if message.contains("preset") || message.contains("agent ") => "/agent",
+        None if error.kind() == ErrorKind::Invalid && message.contains("output schema") => "/output_schema",
+        _ => return error.into(),
+    };
+    Problem::field(pointer, error.problem().trim_start_matches([':', ' ']))
+}
+
+/// The model sees what the agent reads, and a script is a file: whoever only runs agents chooses among providers that are known, and what
+/// the configuration names. Errors: the key may not choose this one.
+pub fn check_model<Q, B>(call: &Call<Q, B>, model: &str) -> Result<(), Problem> {
+    let config = &call.host.home().config;
+    let is_configured = config.model.as_deref() == Some(model) || config.fallback.iter().any(|known| known == model);
+    let provider = model.split_once(':').map_or(model, |(provider, _)| provider);
+    let is_by_place = model.contains("://") || matches!(provider, "scripted" | "playback");
+    if is_configured || !is_by_place {
+        return Ok(());
+    }
+    call.needs(Scope::Approve, "a model by its address, a script or a recording")?;
+    match call.who.tenant == TenantId::local() {
+        true => Ok(()),
+        false => {
+            Err(Problem::new(Kind::FORBIDDEN, "tenants use models of known providers, or those of their config.toml"))
         }
     }
 }

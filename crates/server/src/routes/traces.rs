@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mainpath::Trace;
 use mainpath::index::{Position, Wanted};
-use mainpath::listing::Listed;
+use mainpath::listing::ListedTrace;
 use mainpath::trace::SubTrace;
 use mainpath::types::{Seq, TraceId};
 use schemars::JsonSchema;
@@ -79,7 +79,7 @@ struct ListQuery {
 #[derive(Serialize, JsonSchema)]
 struct TraceList {
     /// The traces.
-    traces: Vec<Listed>,
+    traces: Vec<ListedTrace>,
     /// Where it goes on; absent at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
@@ -96,7 +96,7 @@ async fn list(call: Call<ListQuery>) -> Result<TraceList, Problem> {
     let next = rows.get(most).and_then(|_| rows.get(most - 1)).map(|row| cursor(row.modified, &row.trace));
     rows.truncate(most);
     rows.retain(|row| status.as_ref().is_none_or(|status| row.status == *status));
-    Ok(TraceList { traces: rows.iter().map(Listed::from).collect(), next })
+    Ok(TraceList { traces: rows.iter().map(ListedTrace::from).collect(), next })
 }
 
 fn cursor(modified: u64, trace: &TraceId) -> String {
@@ -119,7 +119,7 @@ async fn running(call: Call) -> Result<TraceList, Problem> {
     let wanted = Wanted { most: MOST, status: Some("running".into()), with_children: true, ..Wanted::default() };
     let mut rows = call.host.list(wanted).await?;
     rows.retain(|row| row.status == "running");
-    Ok(TraceList { traces: rows.iter().map(Listed::from).collect(), next: None })
+    Ok(TraceList { traces: rows.iter().map(ListedTrace::from).collect(), next: None })
 }
 
 /// What is looked for.
@@ -144,7 +144,7 @@ struct Places {
 #[derive(Serialize, JsonSchema)]
 struct Place {
     /// The trace.
-    trace: Listed,
+    trace: ListedTrace,
     /// The message.
     sequence: Seq,
     /// Who said it.
@@ -160,7 +160,7 @@ struct Place {
 async fn search(call: Call<SearchQuery>) -> Result<Places, Problem> {
     let hits = call.host.search(&call.query.q, most(call.query.limit)).await?;
     let place = |hit: &mainpath::index::Hit| Place {
-        trace: Listed::from(&hit.row),
+        trace: ListedTrace::from(&hit.row),
         sequence: hit.seq,
         role: hit.role.to_string(),
         before: hit.shown.before.clone(),

@@ -5,6 +5,8 @@ use mainpath::types::EventId;
 use mainpath::{Error, Run, RunEvent, Trace};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// A frame.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,11 +45,20 @@ pub struct Feed {
     has_ended: bool,
     /// Whether, when it was opened, all had been seen and nothing went on.
     pub is_over: bool,
+    /// Whether whoever watches may still do so.
+    may: May,
+    looked: Instant,
 }
+
+/// Says whether whoever watches may still do so.
+pub type May = Arc<dyn Fn() -> bool + Send + Sync>;
+
+/// How often that is asked.
+const LOOK: Duration = Duration::from_secs(1);
 
 impl Feed {
     /// Opens the frames of a trace: first what waits for people now, then, where the place was none, that and from where it goes on.
-    pub async fn open(trace: Trace, wanted: Wanted) -> Result<Feed, Error> {
+    pub async fn open(trace: Trace, wanted: Wanted, may: May) -> Result<Feed, Error> {
         let state = trace.state().await?;
         let head = state.log.last;
         let mut ready = VecDeque::from([open(&trace, head).await?]);
@@ -64,12 +75,30 @@ impl Feed {
         }
         let skips = cursor.skips(trace.id());
         let is_over = !wanted.follow && state.run.is_none() && reason.is_none() && cursor == Cursor::after(head);
-        Ok(Feed { trace, wanted, cursor, skips, run: None, ready, has_ended: false, is_over })
+        Ok(Feed {
+            trace,
+            wanted,
+            cursor,
+            skips,
+            run: None,
+            ready,
+            has_ended: false,
+            is_over,
+            may,
+            looked: Instant::now(),
+        })
     }
 
     /// The next frame; `None` at the end. Cancel safe.
     pub async fn next(&mut self) -> Option<Frame> {
         loop {
+            if self.looked.elapsed() >= LOOK {
+                self.looked = Instant::now();
+                if !(self.may)() {
+                    self.ready.clear();
+                    self.end_with("the key is revoked or has expired");
+                }
+            }
             if let Some(frame) = self.ready.pop_front() {
                 return Some(frame);
             }
@@ -80,21 +109,19 @@ impl Feed {
                 Some(run) => run,
                 None => self.run.insert(self.trace.watch_all(self.cursor.from(self.wanted.children))),
             };
-            match run.next().await {
+            let Ok(next) = tokio::time::timeout(LOOK, run.next()).await else { continue };
+            match next {
                 Some(Ok(event)) => self.take(&event),
-                Some(Err(error)) => {
-                    self.has_ended = true;
-                    let data = json!({"type": "problem", "trace_id": self.trace.id(), "detail": error.message()});
-                    self.ready.push_back(Frame { cursor: None, name: "problem".into(), data });
-                }
+                Some(Err(error)) => self.end_with(error.message()),
                 None if self.wanted.follow => {
-                    if let Err(error) = self.trace.grown(self.cursor.event()).await {
-                        self.has_ended = true;
-                        let data = json!({"type": "problem", "trace_id": self.trace.id(), "detail": error.message()});
-                        self.ready.push_back(Frame { cursor: None, name: "problem".into(), data });
+                    match tokio::time::timeout(LOOK, self.trace.grown(self.cursor.event())).await {
+                        Err(_) => {}
+                        Ok(Err(error)) => self.end_with(error.message()),
+                        Ok(Ok(())) => {
+                            self.run = None;
+                            self.skips = self.cursor.skips(self.trace.id());
+                        }
                     }
-                    self.run = None;
-                    self.skips = self.cursor.skips(self.trace.id());
                 }
                 None => {
                     self.has_ended = true;
@@ -103,6 +130,12 @@ impl Feed {
                 }
             }
         }
+    }
+
+    fn end_with(&mut self, why: &str) {
+        self.has_ended = true;
+        let data = json!({"type": "problem", "trace_id": self.trace.id(), "detail": why});
+        self.ready.push_back(Frame { cursor: None, name: "problem".into(), data });
     }
 
     fn take(&mut self, event: &RunEvent) {

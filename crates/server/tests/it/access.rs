@@ -32,7 +32,7 @@ async fn every_route_needs_its_scope_and_another_tenants_key_sees_nothing() {
             let wrong = place.ask(&method, &address, &["authorization: Bearer mp_wrong".into()], "").await;
             assert_eq!(wrong.status, 401, "{method} {path}");
             for (has, key) in &keys {
-                let answer = place.ask(&method, &address, &[key.clone()], "{\"nothing\":1}").await;
+                let answer = place.ask(&method, &address, std::slice::from_ref(key), "{\"nothing\":1}").await;
                 match *has == scope {
                     true => assert!(!matches!(answer.status, 401 | 403), "{method} {path} with {has}: {}", answer.body),
                     false => assert_eq!(answer.status, 403, "{method} {path} with {has}: {}", answer.body),
@@ -40,7 +40,7 @@ async fn every_route_needs_its_scope_and_another_tenants_key_sees_nothing() {
             }
             // What needs a body is asked with none that fits: the trace is looked for after that.
             if path.contains("{id}") && operation.get("requestBody").is_none() {
-                let answer = place.ask(&method, &address, &[other.clone()], "").await;
+                let answer = place.ask(&method, &address, std::slice::from_ref(&other), "").await;
                 assert_eq!(answer.status, 404, "{method} {path} of another tenant: {}", answer.body);
                 of_traces += 1;
             }
@@ -58,6 +58,13 @@ async fn a_key_that_only_runs_starts_nothing_that_asks_nobody_and_decides_nothin
     let place = Place::start().await;
     let runs = format!("authorization: Bearer {}", place.new_key("ci", &[Scope::Read, Scope::Run], "local"));
     let model = place.model(WRITES);
+    for model in [model.as_str(), "openai-compatible:http://127.0.0.1:1/v1#x", "playback:t", "scripted:/dev/zero"] {
+        let body = json!({"task": "Write it.", "model": model}).to_string();
+        let refused = place.ask("POST", "/api/traces", std::slice::from_ref(&runs), &body).await;
+        assert_eq!(refused.status, 403, "{model}: {}", refused.body);
+        let body = json!({"task": "Write it.", "model": "anthropic:x", "fallback": [model]}).to_string();
+        assert_eq!(place.ask("POST", "/api/traces", std::slice::from_ref(&runs), &body).await.status, 403);
+    }
     for more in [
         json!({"approvals": "yes"}),
         json!({"access": "full"}),
@@ -66,12 +73,32 @@ async fn a_key_that_only_runs_starts_nothing_that_asks_nobody_and_decides_nothin
     ] {
         let mut body = json!({"task": "Write it.", "model": model});
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        let answer = place.ask("POST", "/api/traces", &[runs.clone()], &body.to_string()).await;
+        let answer = place.ask("POST", "/api/traces", std::slice::from_ref(&runs), &body.to_string()).await;
         assert_eq!(answer.status, 403, "{more}: {}", answer.body);
     }
+    // What another has started that asks nobody is not theirs to direct.
+    let free = place.post("/api/traces", json!({"task": "Write it.", "model": model, "approvals": "yes"})).await.json();
+    let free = free["trace_id"].as_str().unwrap();
+    for (path, body) in [
+        ("run", json!({"messages": [{"role": "user", "content": "Write more."}]})),
+        ("steer", json!({"message": "Write more."})),
+        ("next", json!({"message": "Write more."})),
+        ("rewind", json!({"after_sequence": 0, "message": "Write more."})),
+        ("regenerate", json!({})),
+        ("resume", json!({})),
+        ("fork", json!({})),
+        ("reflect", json!({})),
+        ("restore", json!({"at_sequence": 1, "force": true})),
+    ] {
+        let refused = place
+            .ask("POST", &format!("/api/traces/{free}/{path}"), std::slice::from_ref(&runs), &body.to_string())
+            .await;
+        assert_eq!(refused.status, 403, "{path}: {}", refused.body);
+    }
+    wait_for(&place, free, "run_finished").await;
+    std::fs::remove_file(place.work().join("a.txt")).unwrap();
     let body = json!({"task": "Write it.", "model": model}).to_string();
-    let waits = [runs.clone(), "prefer: wait=10".into()];
-    let answer = place.ask("POST", "/api/traces", &waits, &body).await;
+    let answer = place.ask("POST", "/api/traces", &[place.bearer(), "prefer: wait=10".into()], &body).await;
     let trace = answer.json()["trace_id"].as_str().unwrap().to_string();
     let calls = place.get(&format!("/api/traces/{trace}/approvals")).await.json();
     let call = calls["approvals"][0]["call"].as_str().unwrap().to_string();
@@ -81,7 +108,7 @@ async fn a_key_that_only_runs_starts_nothing_that_asks_nobody_and_decides_nothin
     assert!(!place.work().join("a.txt").exists());
     // Who has the scope decides, and the log names the key.
     let anna = format!("authorization: Bearer {}", place.new_key("anna", &[Scope::Approve], "local"));
-    let done = place.ask("POST", &address, &[anna.clone()], "{\"decision\":\"approve\"}").await;
+    let done = place.ask("POST", &address, std::slice::from_ref(&anna), "{\"decision\":\"approve\"}").await;
     assert_eq!(done.status, 202, "{}", done.body);
     let second = place.ask("POST", &address, &[anna], "{\"decision\":\"deny\"}").await;
     assert_eq!(second.status, 409, "{}", second.body);
@@ -111,7 +138,7 @@ async fn keys_are_made_listed_and_revoked_and_every_act_is_on_record() {
     assert_eq!(made.status, 201, "{}", made.body);
     let key = made.json()["key"].as_str().unwrap().to_string();
     let bearer = format!("authorization: Bearer {key}");
-    assert_eq!(place.ask("GET", "/api/traces", &[bearer.clone()], "").await.status, 200);
+    assert_eq!(place.ask("GET", "/api/traces", std::slice::from_ref(&bearer), "").await.status, 200);
     let listed = place.get("/api/keys").await;
     assert!(listed.body.contains("\"ci\"") && !listed.body.contains(&key), "{}", listed.body);
     for entry in std::fs::read_dir(place.dir.path().join("home/server")).unwrap() {
@@ -131,8 +158,11 @@ async fn keys_are_made_listed_and_revoked_and_every_act_is_on_record() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_makes_no_key_that_may_more_or_reaches_further() {
+async fn a_key_makes_and_revokes_no_key_that_may_more_or_reaches_further() {
     let place = Place::start().await;
+    let keeper = format!("authorization: Bearer {}", place.new_key("keeper", &[Scope::Admin], "local"));
+    let refused = place.ask("DELETE", "/api/keys/owner", &[keeper], "").await;
+    assert_eq!(refused.status, 403, "{}", refused.body);
     let admin = format!("authorization: Bearer {}", place.new_key("boss", &[Scope::Admin, Scope::Read], "acme"));
     for body in [
         json!({"name": "a", "scopes": ["approve"]}),
@@ -140,10 +170,10 @@ async fn a_key_makes_no_key_that_may_more_or_reaches_further() {
         json!({"name": "c", "scopes": []}),
         json!({"name": "../d", "scopes": ["read"]}),
     ] {
-        let answer = place.ask("POST", "/api/keys", &[admin.clone()], &body.to_string()).await;
+        let answer = place.ask("POST", "/api/keys", std::slice::from_ref(&admin), &body.to_string()).await;
         assert_eq!(answer.status, 422, "{body}: {}", answer.body);
     }
-    let listed = place.ask("GET", "/api/keys", &[admin.clone()], "").await.json();
+    let listed = place.ask("GET", "/api/keys", std::slice::from_ref(&admin), "").await.json();
     assert_eq!(listed["keys"].as_array().unwrap().len(), 1, "{listed}");
     assert_eq!(place.ask("DELETE", "/api/keys/owner", &[admin], "").await.status, 404);
     place.end().await;
@@ -168,6 +198,13 @@ async fn pages_of_other_sites_and_foreign_names_reach_nothing() {
     let known =
         place.ask("GET", "/api/traces", &[place.bearer(), "origin: https://panel.example.com".into()], "").await;
     assert_eq!((known.status, known.header("access-control-allow-origin")), (200, Some("https://panel.example.com")));
+    // A page asks first whether it may send a key.
+    let first = ["origin: https://panel.example.com".to_string(), "access-control-request-method: POST".into()];
+    let asked = place.ask("OPTIONS", "/api/traces", &first, "").await;
+    assert_eq!((asked.status, asked.header("access-control-allow-origin")), (204, Some("https://panel.example.com")));
+    assert!(asked.header("access-control-allow-headers").is_some_and(|names| names.contains("authorization")));
+    let foreign = ["origin: https://evil.example".to_string(), "access-control-request-method: POST".into()];
+    assert_eq!(place.ask("OPTIONS", "/api/traces", &foreign, "").await.status, 403);
     place.end().await;
 }
 
@@ -216,4 +253,54 @@ async fn who_asks_too_often_is_told_how_long_to_wait() {
     }
     assert!(statuses.starts_with(&[200; 10]) && statuses.contains(&429), "{statuses:?}");
     place.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tenant_has_no_more_runs_at_once_than_its_own_configuration_says() {
+    let place = Place::start().await;
+    let home = place.dir.path().join("home/tenants/acme");
+    std::fs::create_dir_all(&home).unwrap();
+    let model = place.model("[[turn]]\ndelay_ms = 60000\nfinal = \"Late.\"\n");
+    std::fs::write(home.join("config.toml"), format!("model = {model:?}\n[server]\nmax_runs = 2\n")).unwrap();
+    for folder in [home.parent().unwrap(), &home] {
+        std::fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    }
+    let key = format!("authorization: Bearer {}", place.new_key("theirs", &[Scope::Run], "acme"));
+    let body = json!({"task": "Wait."}).to_string();
+    let asked = (0..6).map(|_| place.ask("POST", "/api/traces", std::slice::from_ref(&key), &body));
+    let mut statuses: Vec<u16> =
+        futures_util::future::join_all(asked).await.iter().map(|answer| answer.status).collect();
+    statuses.sort_unstable();
+    assert_eq!(statuses, [202, 202, 429, 429, 429, 429]);
+    let own = place.post("/api/traces", json!({"task": "Look.", "model": place.model(READS)})).await;
+    assert_eq!(own.status, 202, "others are not held up: {}", own.body);
+    drop(place);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_ends_when_its_key_is_revoked() {
+    use tokio::io::AsyncReadExt;
+    let place = Place::start().await;
+    let trace = place.run(READS).await;
+    let key = format!("authorization: Bearer {}", place.new_key("spy", &[Scope::Read], "local"));
+    let headers = [key, "accept: text/event-stream".into()];
+    let mut stream = place.send("GET", &format!("/api/traces/{trace}/events?follow=true"), &headers, "").await;
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    assert_eq!(place.ask("DELETE", "/api/keys/spy", &[place.bearer()], "").await.status, 200);
+    let mut text = String::new();
+    let end = tokio::time::timeout(std::time::Duration::from_secs(10), stream.read_to_string(&mut text)).await;
+    assert!(end.is_ok() && text.contains("the key is revoked"), "{text}");
+    place.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_ends_also_while_every_connection_is_taken() {
+    let place = Place::with(|settings| settings.connections = 2).await;
+    let mut kept = Vec::new();
+    for _ in 0..2 {
+        kept.push(place.send("GET", "/api/traces", &["expect-nothing: yes".into()], "").await);
+        kept.push(tokio::net::TcpStream::connect(place.address).await.unwrap());
+    }
+    let ended = tokio::time::timeout(std::time::Duration::from_secs(20), place.end()).await;
+    assert!(ended.is_ok());
 }

@@ -32,8 +32,12 @@ async fn every_wrong_field_is_named() {
         (json!({"task": "a", "messages": []}), "/messages"),
         (json!({"messages": [{"role": "assistant", "content": "hi"}], "model": model}), "/messages"),
         (json!({"messages": [], "model": model}), "/messages"),
-        (json!({"task": "a", "agent": "nobody", "model": model}), ""),
-        (json!({"task": "a", "model": "nobody"}), ""),
+        (json!({"task": "a", "agent": "nobody", "model": model}), "/agent"),
+        (json!({"task": "a", "model": "nobody"}), "/model"),
+        (json!({"task": "a"}), "/model"),
+        (json!({"task": "a", "model": "scripted:/dev/zero"}), "/model"),
+        (json!({"task": "a", "model": model, "parent_trace_id": "nobody"}), "/parent_trace_id"),
+        (json!({"task": "a", "model": model, "prompt_name": "../x"}), "/prompt_name"),
         (json!({"task": "a", "rules": {"deny": ["bash("]}, "model": model}), "/rules/deny"),
     ] {
         let answer = place.post("/api/traces", body.clone()).await;

@@ -25,7 +25,7 @@ async fn an_agent_is_started_once_however_often_it_is_asked_also_by_a_later_proc
     let again = place.ask("POST", "/api/traces", &headers("a", &place), &body).await.json();
     assert_eq!(again, first);
     // Keys of different senders are different keys.
-    let key = place.new_key("ci", &[mainpath_server::Scope::Run], "local");
+    let key = place.new_key("ci", &[mainpath_server::Scope::Run, mainpath_server::Scope::Approve], "local");
     let theirs = [format!("authorization: Bearer {key}"), "idempotency-key: a".into(), "prefer: wait=10".into()];
     assert_ne!(place.ask("POST", "/api/traces", &theirs, &body).await.json()["trace_id"], first["trace_id"]);
     assert_eq!(place.get("/api/traces").await.json()["traces"].as_array().unwrap().len(), 3);

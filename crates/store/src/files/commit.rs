@@ -72,11 +72,12 @@ pub(crate) struct Commits {
 }
 
 impl Commits {
-    /// Hands a job over; false if the store is closed. While there is but one lease, nobody else can be kept waiting: then
-    /// the append is done where it is asked for, which saves four switches between threads.
+    /// Hands a job over; false if the store is closed. While there are so few leases that no group would share a sync, and nobody
+    /// writes, the append is done where it is asked for, which saves four switches between threads: an agent alone, and one that
+    /// waits for the agent that it has started.
     pub fn submit(&self, job: Job) -> bool {
         match job {
-            Job::Append(append) if self.leases.load(Ordering::Relaxed) == 1 => match self.committer.try_lock() {
+            Job::Append(append) if self.leases.load(Ordering::Relaxed) <= FEW => match self.committer.try_lock() {
                 Ok(mut committer) => {
                     let open = committer.as_mut();
                     open.map(|committer| committer.commit(vec![append])).is_some()

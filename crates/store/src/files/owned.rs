@@ -63,8 +63,6 @@ pub(crate) struct State {
     pub tip: Tip,
     /// Whether anything was appended.
     pub is_grown: bool,
-    /// Whether the record says that the trace is placed.
-    pub recorded: bool,
     /// An append is under way.
     pub busy: bool,
     /// An append had no known outcome.
@@ -115,14 +113,8 @@ impl Owned {
         let state = &mut *state;
         state.tip = tip;
         state.is_grown = true;
-        if !state.recorded && self.placed.load(Ordering::Relaxed) {
-            state.recorded = true;
-            if let Some(file) = &state.lock {
-                // Without the record the next owner only syncs once more than it must.
-                state.record.placed = true;
-                let _ = state.record.write(file);
-            }
-        }
+        // Written when the lock is given up. After a crash before that the next owner only syncs once more than it must.
+        state.record.placed |= self.placed.load(Ordering::Relaxed);
         state.rest();
     }
 

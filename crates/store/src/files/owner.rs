@@ -60,7 +60,6 @@ pub(crate) fn lease(inner: &Inner, tenant: &TenantId, trace: &TraceId, create: b
             lock: Some(lock),
             tip: Tip { head: read.head, hash: read.hash },
             is_grown: false,
-            recorded: placed,
             record,
             busy: false,
             lost: false,

@@ -153,8 +153,9 @@ async fn an_append_goes_on_when_nobody_waits_for_it() {
     let home = Home::new();
     let store = &home.store;
     let owner = lease(store).await.lease;
-    // With one lease alone an append is done where it is asked for; with another it goes to a thread.
+    // With one lease or two an append is done where it is asked for; with more it goes to a thread.
     let _other = store.lease(&Scope::local(), &"other".parse().unwrap(), true).await.unwrap();
+    let _third = store.lease(&Scope::local(), &"third".parse().unwrap(), true).await.unwrap();
     {
         let mut append = store.append(&owner, 0, events(1, 1));
         // Polled once, so it is sent, then dropped.

@@ -1,0 +1,251 @@
+//! `mainpath serve` as a process: it is killed, stopped in order, and goes on where it was.
+
+use crate::support::{LONG, Place, Process, finish, wait_until};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+/// A server that runs.
+struct Served {
+    process: Process,
+    address: String,
+    key: String,
+}
+
+fn serve(place: &Place) -> Served {
+    serve_with(place, &[])
+}
+
+fn serve_with(place: &Place, more: &[&str]) -> Served {
+    let mut process = place.start(&[&["serve", "--address", "127.0.0.1:0"], more].concat());
+    let line = process.find(|line| line.starts_with("listening on ")).unwrap();
+    let address = line.split("http://").nth(1).unwrap().split_whitespace().next().unwrap().to_string();
+    process.find(|line| line.starts_with("key: ")).unwrap();
+    let key = std::fs::read_to_string(place.home.join("server/token")).unwrap().trim().to_string();
+    Served { process, address, key }
+}
+
+impl Served {
+    fn try_ask(&self, method: &str, path: &str, more: &str, body: &str) -> std::io::Result<(u16, Value)> {
+        let mut stream = TcpStream::connect(&self.address)?;
+        stream.set_read_timeout(Some(LONG))?;
+        let (address, key, length) = (&self.address, &self.key, body.len());
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {key}\r\nconnection: close\r\n{more}content-length: {length}\r\n\r\n{body}"
+        )?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text)?;
+        let (head, body) = text.split_once("\r\n\r\n").ok_or(std::io::ErrorKind::UnexpectedEof)?;
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap();
+        Ok((status, serde_json::from_str(body).unwrap_or(Value::Null)))
+    }
+
+    fn ask(&self, method: &str, path: &str, more: &str, body: &str) -> (u16, Value) {
+        self.try_ask(method, path, more, body).unwrap()
+    }
+}
+
+/// A script that reads a few times, each turn taking so long.
+fn slow(place: &Place, ms: u64) -> String {
+    let file = place.root().join(format!("slow-{ms}.toml"));
+    let turn = format!(
+        "[[turn]]\ndelay_ms = {ms}\ncalls = [{{ tool = \"read_text_file\", args = {{ path = \"a.txt\" }} }}]\n"
+    );
+    std::fs::write(&file, format!("{turn}{turn}[[turn]]\ndelay_ms = {ms}\nfinal = \"Read.\"\n")).unwrap();
+    std::fs::write(place.work.join("a.txt"), "here\n").unwrap();
+    format!("scripted:{}", file.display())
+}
+
+fn finished(place: &Place, trace: &str) -> usize {
+    let events = place.events(trace);
+    events.iter().filter(|event| event["type"] == "run_finished" && event["data"]["reason"] == "final").count()
+}
+
+#[test]
+fn killed_in_the_middle_of_a_hundred_runs_it_finishes_each_of_them_once() {
+    let place = Place::new();
+    let model = slow(&place, 60);
+    let served = serve(&place);
+    let body = |n: usize| json!({"task": format!("Read it, {n}."), "model": model}).to_string();
+    let start = |served: &Served, n: usize| {
+        served.try_ask("POST", "/api/traces", &format!("idempotency-key: run-{n}\r\n"), &body(n))
+    };
+    for n in 0..70 {
+        start(&served, n).unwrap();
+    }
+    served.process.kill();
+    let served = serve(&place);
+    // Whoever got no answer asks again, under the same keys.
+    let mut traces: Vec<String> = Vec::new();
+    for n in 0..100 {
+        let (status, begun) = start(&served, n).unwrap();
+        assert_eq!(status, 202, "{begun}");
+        traces.push(begun["trace_id"].as_str().unwrap().into());
+    }
+    wait_until("every run has ended", || traces.iter().all(|trace| finished(&place, trace) == 1));
+    let mut all = place.traces();
+    all.retain(|trace| !trace.contains('@'));
+    traces.sort();
+    assert_eq!(all, traces);
+    for trace in traces.iter().step_by(9) {
+        let (_, report) = served.ask("GET", &format!("/api/traces/{trace}/verify"), "", "");
+        assert_eq!(report["holds"], true, "{report}");
+        let began = place.events(trace).iter().filter(|event| event["type"] == "run_started").count();
+        assert_eq!(began, 1, "{trace}");
+    }
+    assert!(std::fs::read_dir(place.home.join("server/running")).unwrap().next().is_none(), "no mark is left");
+}
+
+#[test]
+fn stopped_in_order_it_lets_turns_come_to_a_checkpoint_and_a_later_start_goes_on() {
+    let place = Place::new();
+    let model = slow(&place, 400);
+    let mut served = serve(&place);
+    let (_, begun) = served.ask("POST", "/api/traces", "", &json!({"task": "Read it.", "model": model}).to_string());
+    let trace = begun["trace_id"].as_str().unwrap().to_string();
+    wait_until("it asks its model", || !place.events(&trace).is_empty());
+    std::thread::sleep(Duration::from_millis(100));
+    served.process.signal(Signal::TERM);
+    let done = served.process.end();
+    assert_eq!(done.code, 0, "{done:#?}");
+    assert!(done.err.contains("letting 1 run come to a checkpoint"), "{}", done.err);
+    let events = place.events(&trace);
+    let last = events.last().unwrap()["type"].as_str().unwrap().to_string();
+    assert_eq!(finished(&place, &trace), 0);
+    // The answer that was under way is in the log, and nothing was begun after it.
+    assert!(events.iter().any(|event| event["type"] == "model_finished"), "{last}");
+    let served = serve(&place);
+    wait_until("it has ended", || finished(&place, &trace) == 1);
+    let lost = place.events(&trace).iter().any(|event| event["data"]["resolution"] == "unknown");
+    assert!(!lost);
+    drop(served);
+}
+
+#[test]
+fn what_was_under_way_at_each_death_is_set_aside_and_said() {
+    let place = Place::new();
+    let model = slow(&place, 60_000);
+    let served = serve(&place);
+    let (_, begun) = served.ask("POST", "/api/traces", "", &json!({"task": "Read it.", "model": model}).to_string());
+    let trace = begun["trace_id"].as_str().unwrap().to_string();
+    wait_until("it asks its model", || place.events(&trace).iter().any(|event| event["type"] == "model_requested"));
+    served.process.kill();
+    let served = serve(&place);
+    wait_until("it goes on", || {
+        let (_, detail) = served.ask("GET", &format!("/api/traces/{trace}"), "", "");
+        detail["status"] == "running"
+    });
+    served.process.kill();
+    let mut served = serve(&place);
+    let audit = place.home.join("server/audit.jsonl");
+    wait_until("it is set aside", || std::fs::read_to_string(&audit).unwrap().contains("trace_set_aside"));
+    let (_, detail) = served.ask("GET", &format!("/api/traces/{trace}"), "", "");
+    assert_eq!(detail["status"], "interrupted", "{detail}");
+    served.process.signal(Signal::TERM);
+    let done = served.process.end();
+    assert!(done.err.contains(&format!("{trace} was under way each time")), "{}", done.err);
+}
+
+#[test]
+fn what_waits_for_a_person_is_decided_after_a_restart_by_whoever_comes() {
+    let place = Place::new();
+    let file = place.root().join("writes.toml");
+    let script = "[[turn]]\ncalls = [{ tool = \"write_text_file\", args = { path = \"b.txt\", content = \"x\" } }]\n[[turn]]\nfinal = \"Written.\"\n";
+    std::fs::write(&file, script).unwrap();
+    let mut served = serve(&place);
+    let body = json!({"task": "Write.", "model": format!("scripted:{}", file.display())}).to_string();
+    let (status, begun) = served.ask("POST", "/api/traces", "prefer: wait=20\r\n", &body);
+    assert_eq!((status, begun["status"].clone()), (202, json!("waiting")), "{begun}");
+    let trace = begun["trace_id"].as_str().unwrap().to_string();
+    served.process.signal(Signal::TERM);
+    assert_eq!(served.process.end().code, 0);
+    let served = serve(&place);
+    // By the command, from another process: the server hears of it and goes on.
+    let (_, open) = served.ask("GET", "/api/approvals", "", "");
+    let call = open["approvals"][0]["call"].as_str().unwrap().to_string();
+    place.ok(&["approve", &trace, "--call", &call]);
+    wait_until("it has ended", || finished(&place, &trace) == 1);
+    assert_eq!(place.text("b.txt"), "x");
+    drop(served);
+}
+
+#[test]
+fn what_cannot_be_served_is_said_in_a_line() {
+    let place = Place::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    for (args, words) in [
+        (vec!["serve", "--address", address.as_str()], "cannot be listened on"),
+        (vec!["serve", "--address", "0.0.0.0:0"], "--behind-tls"),
+        (vec!["serve", "--address", "nowhere"], "invalid value"),
+        (vec!["serve", "-C", "missing"], "missing"),
+        (vec!["keys", "new", "a b"], "is no name"),
+        (vec!["keys", "new", "ci", "--scopes", "all"], "there is no scope"),
+        (vec!["keys", "revoke", "nobody"], "there is no key"),
+    ] {
+        let done = place.run(&args);
+        assert!(done.code != 0 && done.err.contains(words), "{args:?}: {done:#?}");
+    }
+    for args in [["serve", "--address"], ["keys", "new"]] {
+        let mut command = place.command(&[args[0], args[1], "127.0.0.1:0"]);
+        command.env("MAINPATH_CALL", "1");
+        let done = finish(command, None);
+        assert!(done.err.contains("agents cannot"), "{done:#?}");
+    }
+}
+
+#[test]
+fn a_key_is_made_used_and_revoked_while_the_server_runs() {
+    let place = Place::new();
+    let mut served = serve(&place);
+    let owner = served.key.clone();
+    let key = place.ok(&["keys", "new", "ci", "--scopes", "read"]).trim().to_string();
+    served.key = key.clone();
+    assert_eq!(served.ask("GET", "/api/traces", "", "").0, 200);
+    assert_eq!(served.ask("POST", "/api/traces", "", "{\"task\":\"x\"}").0, 403);
+    let listed = place.ok(&["keys", "list"]);
+    assert!(listed.contains("owner") && listed.contains("ci") && !listed.contains(&key), "{listed}");
+    place.ok(&["keys", "revoke", "ci"]);
+    let until = Instant::now() + Duration::from_secs(5);
+    while served.ask("GET", "/api/traces", "", "").0 != 401 {
+        assert!(Instant::now() < until, "a revoked key is still good");
+    }
+    served.key = owner;
+    assert_eq!(served.ask("GET", "/api/keys", "", "").0, 200);
+}
+
+#[test]
+fn a_full_disk_is_507_and_heals_by_itself() {
+    use rustix::process::{Resource, Rlimit, prlimit};
+    let place = Place::new();
+    let model = slow(&place, 1);
+    // No file may grow: the system says so as it does when a disk is full, once the signal for it is ignored.
+    let mut command = std::process::Command::new("sh");
+    place.surround(&mut command);
+    let program = env!("CARGO_BIN_EXE_mainpath");
+    command.args(["-c", &format!("trap '' XFSZ; exec {program} serve --address 127.0.0.1:0")]);
+    let mut process = Process::start(command);
+    let line = process.find(|line| line.starts_with("listening on ")).unwrap();
+    let address = line.split("http://").nth(1).unwrap().split_whitespace().next().unwrap().to_string();
+    process.find(|line| line.starts_with("key: ")).unwrap();
+    let key = std::fs::read_to_string(place.home.join("server/token")).unwrap().trim().to_string();
+    let served = Served { process, address, key };
+    let body = json!({"task": "Read it.", "model": model}).to_string();
+    let (_, first) = served.ask("POST", "/api/traces", "prefer: wait=20\r\n", &body);
+    let trace = first["trace_id"].as_str().unwrap().to_string();
+    let limit = |most: Option<u64>| {
+        prlimit(Some(served.process.pid()), Resource::Fsize, Rlimit { current: most, maximum: None }).unwrap();
+    };
+    limit(Some(0));
+    let (status, problem) = served.ask("POST", "/api/traces", "", &body);
+    assert_eq!((status, problem["type"].clone()), (507, json!("/problems/read-only")), "{problem}");
+    let (status, problem) = served.ask("POST", &format!("/api/traces/{trace}/next"), "", "{\"message\":\"More.\"}");
+    assert_eq!(status, 507, "{problem}");
+    assert_eq!(served.ask("GET", &format!("/api/traces/{trace}"), "", "").0, 200);
+    limit(None);
+    let (status, again) = served.ask("POST", "/api/traces", "prefer: wait=20\r\n", &body);
+    assert_eq!((status, again["outcome"]["reason"].clone()), (200, json!("final")), "{again}");
+}
