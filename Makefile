@@ -8,7 +8,7 @@ MODEL ?=
 FLAGS ?=
 SEEDS ?= 10000
 
-.PHONY: run serve build dist test advisories sbom package-check hardening mcp-servers schemathesis skills-ref skill-collections lint bench simulation mutants redis promtool clean
+.PHONY: run serve build dist test advisories sbom package-check hardening mcp-servers schemathesis openai-sdk skills-ref skill-collections lint bench simulation mutants redis promtool clean
 
 ## Build and give an agent a task; without TASK, MODEL and any model that is set up, play the demonstration: make run TASK="…" MODEL="openai-compatible:http://127.0.0.1:8080/v1#name"
 run: build
@@ -30,7 +30,7 @@ dist:
 ## Everything that CI runs. Needs Rust, make, a C compiler, Node.js with npm and Python 3; installs the servers that the MCP
 ## tests talk to and the reference validator of skills below target/, and redis-server, promtool and Chromium (apt-get, as root) where
 ## they are missing.
-test: lint redis promtool mcp-servers skills-ref schemathesis
+test: lint redis promtool mcp-servers skills-ref schemathesis openai-sdk
 	$(CARGO) test --workspace --locked
 	@echo "tests done"
 
@@ -65,6 +65,22 @@ $(SCHEMATHESIS)/.installed: crates/server/tests/requirements.txt
 	@mkdir -p $(SCHEMATHESIS)
 	python3 -m venv $(SCHEMATHESIS)/venv
 	$(SCHEMATHESIS)/venv/bin/pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+## OpenAI's own clients for Python and Node, which talk to the server in its tests, at pinned versions.
+OPENAI_SDK := target/openai-sdk
+openai-sdk: $(OPENAI_SDK)/.installed $(OPENAI_SDK)-node/.installed
+
+$(OPENAI_SDK)/.installed: crates/server/tests/openai/requirements.txt
+	@mkdir -p $(OPENAI_SDK)
+	python3 -m venv $(OPENAI_SDK)/venv
+	$(OPENAI_SDK)/venv/bin/pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+$(OPENAI_SDK)-node/.installed: $(addprefix crates/server/tests/openai/,package.json package-lock.json)
+	@mkdir -p $(OPENAI_SDK)-node
+	cp $^ $(OPENAI_SDK)-node/
+	cd $(OPENAI_SDK)-node && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
 ## Every skill of some published collections is loaded and judged as the reference validator does. It downloads them, by pip and npm, below target/.

@@ -1,11 +1,11 @@
 //! `POST /v1/chat/completions`.
 
 use super::chat_answer::{Chunks, Completion, failed};
-use super::conversation::{Begun, HEADERS, Settings, Wanted, begin};
+use super::conversation::{AgentSettings, BegunRun, HEADERS, WantedRun, begin};
 use super::format::{WantedForm, schema};
 use super::leash::Leash;
-use super::messages::Sent;
-use super::refused::{RefusedFields, check, unsupported};
+use super::messages::SentMessages;
+use super::refused::{check, unsupported};
 use super::sse;
 use super::told::{Step, Told};
 use crate::about;
@@ -47,7 +47,6 @@ pub fn routes() -> Result<Vec<Route>, String> {
 
 /// A conversation to be answered.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[schemars(transform = closed)]
 pub struct ChatBody {
     /// `mainpath/NAME` for an agent, such as `mainpath/default`; or a model's own name, for the default agent on that model.
     model: String,
@@ -72,8 +71,9 @@ pub struct ChatBody {
     safety_identifier: Option<String>,
     /// Only `false`: completions cannot be fetched later. The trace is kept in any case.
     store: Option<bool>,
+    /// Other fields of OpenAI's: refused, unless they say what holds anyway.
     #[serde(flatten)]
-    refused: RefusedFields,
+    others: Map<String, Value>,
 }
 
 /// What else is streamed.
@@ -96,12 +96,6 @@ impl StreamOptions {
     }
 }
 
-/// An object with no other fields.
-pub fn closed(schema: &mut schemars::Schema) {
-    schema.insert("additionalProperties".into(), json!(false));
-    schema.remove("unevaluatedProperties");
-}
-
 /// How much the model is to think. Errors: it cannot think so much.
 pub fn effort(wanted: Option<&String>, pointer: &str) -> Result<Option<String>, Problem> {
     match wanted {
@@ -113,20 +107,20 @@ pub fn effort(wanted: Option<&String>, pointer: &str) -> Result<Option<String>, 
 }
 
 impl ChatBody {
-    fn wanted(&self) -> Result<Wanted, Problem> {
-        check(&self.refused)?;
+    fn wanted(&self) -> Result<WantedRun, Problem> {
+        check(&self.others)?;
         if self.store == Some(true) {
             return Err(unsupported("/store", "completions cannot be fetched later: use /v1/responses, or the trace"));
         }
-        Ok(Wanted {
-            sent: Sent::chat(self.messages.clone())?,
-            settings: Settings {
+        Ok(WantedRun {
+            sent: SentMessages::chat(self.messages.clone())?,
+            settings: AgentSettings {
                 model: self.model.clone(),
                 temperature: self.temperature,
                 effort: effort(self.reasoning_effort.as_ref(), "/reasoning_effort")?,
                 schema: schema(self.response_format.as_ref(), "/response_format")?,
                 metadata: self.metadata.clone(),
-                ..Settings::default()
+                ..AgentSettings::default()
             },
             user: self.user.clone().or_else(|| self.safety_identifier.clone()),
             previous: None,
@@ -140,7 +134,7 @@ async fn complete(call: Call<Nothing, ChatBody>) -> Result<Response<Body>, Probl
     if body.stream_options.is_some() && body.stream != Some(true) {
         return Err(unsupported("/stream_options", "is only for streams"));
     }
-    let Begun { run, id, record } = begin(&call, body.wanted()?).await?;
+    let BegunRun { run, id, record } = begin(&call, body.wanted()?).await?;
     let mut leash = Leash::new(&call, run.trace());
     let mut told = Told::new(run, &record);
     let (name, model) = (id.with("chatcmpl"), body.model.clone());

@@ -1,6 +1,6 @@
 //! Which conversation a request belongs to, and the run that it begins: of a new trace, or of one that goes on.
 
-use super::messages::Sent;
+use super::messages::SentMessages;
 use super::models::{Agent, find};
 use super::refused::unsupported;
 use crate::call::Call;
@@ -33,7 +33,7 @@ const KEPT: &str = "openai";
 /// What a request says of the agent. A conversation keeps what it began with.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Settings {
+pub struct AgentSettings {
     /// The model, as the caller names it.
     pub model: String,
     /// What is added to the system text.
@@ -58,11 +58,11 @@ pub struct Settings {
 
 /// What is asked for.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct WantedRun {
     /// What is said.
-    pub sent: Sent,
+    pub sent: SentMessages,
     /// What the agent is to be.
-    pub settings: Settings,
+    pub settings: AgentSettings,
     /// For whom it works, as the caller knows them.
     pub user: Option<String>,
     /// The response that it goes on from.
@@ -93,7 +93,7 @@ impl ResponseId {
 }
 
 /// A run that was begun.
-pub struct Begun {
+pub struct BegunRun {
     /// It, followed since it began.
     pub run: Run,
     /// Its name.
@@ -103,7 +103,7 @@ pub struct Begun {
 }
 
 /// The settings that a trace keeps; `None` of one that was begun elsewhere.
-pub fn kept(record: &RunRecord) -> Option<Settings> {
+pub fn kept(record: &RunRecord) -> Option<AgentSettings> {
     serde_json::from_value(record.spec.relations.context.get(KEPT)?.clone()).ok()
 }
 
@@ -130,7 +130,7 @@ fn approvals<Q, B>(call: &Call<Q, B>) -> Result<ApprovalMode, Problem> {
 }
 
 /// Begins the run that a request asks for. Errors: what cannot be used, or the conversation cannot go on.
-pub async fn begin<Q, B>(call: &Call<Q, B>, wanted: Wanted) -> Result<Begun, Problem> {
+pub async fn begin<Q, B>(call: &Call<Q, B>, wanted: WantedRun) -> Result<BegunRun, Problem> {
     let session = header(call, "Mainpath-Session")?;
     let _slot = call.app.runs.room(&call.host)?;
     let run = match (&wanted.previous, session) {
@@ -156,7 +156,7 @@ pub async fn begin<Q, B>(call: &Call<Q, B>, wanted: Wanted) -> Result<Begun, Pro
 }
 
 /// Follows a run up to its beginning. Errors: what was said was refused.
-async fn begun<Q, B>(call: &Call<Q, B>, mut run: Run) -> Result<Begun, Problem> {
+async fn begun<Q, B>(call: &Call<Q, B>, mut run: Run) -> Result<BegunRun, Problem> {
     let trace = run.trace().clone();
     call.app.runs.follow(&call.host, trace.id(), 0);
     let number = loop {
@@ -168,10 +168,10 @@ async fn begun<Q, B>(call: &Call<Q, B>, mut run: Run) -> Result<Begun, Problem> 
         }
     };
     let record = trace.run_record(number).await?;
-    Ok(Begun { run, id: ResponseId { trace: trace.id().clone(), run: number }, record })
+    Ok(BegunRun { run, id: ResponseId { trace: trace.id().clone(), run: number }, record })
 }
 
-async fn in_session<Q, B>(call: &Call<Q, B>, wanted: &Wanted, name: &str) -> Result<Run, Problem> {
+async fn in_session<Q, B>(call: &Call<Q, B>, wanted: &WantedRun, name: &str) -> Result<Run, Problem> {
     // What was begun under the same key is that again.
     if let Some(once) = call.once()?
         && call.host.started_under(&once).await?.is_some()
@@ -227,7 +227,7 @@ async fn check_rests(trace: &Trace) -> Result<(), Problem> {
 }
 
 /// That what a request says of the agent is what the conversation began with. Errors: the first that is not.
-fn check_settings<Q, B>(call: &Call<Q, B>, wanted: &Wanted, record: &RunRecord) -> Result<(), Problem> {
+fn check_settings<Q, B>(call: &Call<Q, B>, wanted: &WantedRun, record: &RunRecord) -> Result<(), Problem> {
     let spec = &record.spec;
     if approvals(call)? != spec.mode {
         let mode = json!(spec.mode);
@@ -241,7 +241,7 @@ fn check_settings<Q, B>(call: &Call<Q, B>, wanted: &Wanted, record: &RunRecord) 
         None => {
             let model =
                 Some(asked.model.clone()).filter(|name| *name == spec.model || Some(name) == of_preset.as_ref());
-            Settings { model: model.unwrap_or_else(|| spec.model.clone()), ..Settings::default() }
+            AgentSettings { model: model.unwrap_or_else(|| spec.model.clone()), ..AgentSettings::default() }
         }
     };
     let differs = |field: &str, why: &str| {
@@ -268,8 +268,8 @@ fn check_settings<Q, B>(call: &Call<Q, B>, wanted: &Wanted, record: &RunRecord) 
 }
 
 /// Starts a new trace from all that was sent.
-async fn start<Q, B>(call: &Call<Q, B>, wanted: &Wanted) -> Result<Run, Problem> {
-    let Wanted { sent, settings, user, .. } = wanted;
+async fn start<Q, B>(call: &Call<Q, B>, wanted: &WantedRun) -> Result<Run, Problem> {
+    let WantedRun { sent, settings, user, .. } = wanted;
     let folder = header(call, "Mainpath-Workspace")?;
     let Agent { preset, model } = find(call, &settings.model, folder).await?;
     let approvals = approvals(call)?;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 /// A conversation that was sent, every piece of which is understood.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sent {
+pub struct SentMessages {
     /// The field in which it stands: `messages` or `input`.
     pub field: &'static str,
     /// The messages, oldest first.
@@ -16,14 +16,14 @@ pub struct Sent {
 /// Fields of messages and items that say nothing that is used, and what they may say.
 const SILENT: &[&str] = &["id", "status", "phase", "type", "annotations", "logprobs", "detail"];
 
-impl Sent {
+impl SentMessages {
     /// The `messages` of Chat Completions. Errors: a piece that is not supported, with its place.
-    pub fn chat(messages: Vec<Map<String, Value>>) -> Result<Sent, Problem> {
-        Sent { field: "messages", messages }.checked()
+    pub fn chat(messages: Vec<Map<String, Value>>) -> Result<SentMessages, Problem> {
+        SentMessages { field: "messages", messages }.checked()
     }
 
-    /// The `input` of Responses, below what `instructions` say. Errors: as [`Sent::chat`]'s.
-    pub fn input(input: &Value) -> Result<Sent, Problem> {
+    /// The `input` of Responses, below what `instructions` say. Errors: as [`SentMessages::chat`]'s.
+    pub fn input(input: &Value) -> Result<SentMessages, Problem> {
         let messages = match input {
             Value::String(text) => vec![said("user", text)],
             Value::Array(items) => {
@@ -35,18 +35,18 @@ impl Sent {
             }
             _ => return Err(Problem::field("/input", "is no text and no list")),
         };
-        Sent { field: "input", messages }.checked()
+        SentMessages { field: "input", messages }.checked()
     }
 
     /// The same with a system text before all others.
-    pub fn below(mut self, instructions: Option<&str>) -> Sent {
+    pub fn below(mut self, instructions: Option<&str>) -> SentMessages {
         if let Some(text) = instructions {
             self.messages.insert(0, said("system", text));
         }
         self
     }
 
-    fn checked(self) -> Result<Sent, Problem> {
+    fn checked(self) -> Result<SentMessages, Problem> {
         if self.messages.is_empty() {
             return Err(Problem::field(format!("/{}", self.field), "is empty"));
         }
@@ -127,8 +127,8 @@ fn check(message: &Map<String, Value>, pointer: &str) -> Result<(), Problem> {
     match message.get("content") {
         Some(Value::String(_)) => Ok(()),
         Some(Value::Array(parts)) => {
-            let parts = parts.iter().enumerate();
-            parts.map(|(at, part)| check_part(part, &format!("{pointer}/content/{at}"))).collect()
+            let mut parts = parts.iter().enumerate();
+            parts.try_for_each(|(at, part)| check_part(part, &format!("{pointer}/content/{at}")))
         }
         None | Some(Value::Null) if kind.is_some_and(|kind| kind.starts_with("function")) || is_empty_allowed => Ok(()),
         _ => Err(Problem::field(format!("{pointer}/content"), "is no text and no list of parts")),
@@ -173,10 +173,10 @@ fn check_image(part: &Value, pointer: &str) -> Result<(), Problem> {
 mod tests {
     use super::*;
 
-    fn chat(messages: Value) -> Result<Sent, (String, String)> {
+    fn chat(messages: Value) -> Result<SentMessages, (String, String)> {
         let messages =
             messages.as_array().unwrap().iter().map(|message| message.as_object().unwrap().clone()).collect();
-        Sent::chat(messages).map_err(|problem| (problem.errors[0].pointer.clone(), problem.detail))
+        SentMessages::chat(messages).map_err(|problem| (problem.errors[0].pointer.clone(), problem.detail))
     }
 
     #[test]

@@ -72,13 +72,21 @@ async fn list(call: Call) -> Result<ModelList, Problem> {
 
 async fn get(call: Call) -> Result<Model, Problem> {
     let id = call.part("id");
-    let Agent { preset, model: named } = find(&call, id, None).await?;
-    if id.starts_with(BEGIN) {
-        let folder = call.app.workspace(&call.who, None)?;
-        return Ok(model(call.host.presets(&folder)?.get(&preset)?));
-    }
-    let owned_by = named.split(':').next().unwrap_or_default().to_string();
-    Ok(Model { id: id.into(), object: "model", created: 0, owned_by })
+    let Some(named) = id.strip_prefix(BEGIN) else {
+        check(&call, id).map_err(|problem| if problem.status == 404 { none(id, &problem.detail) } else { problem })?;
+        let owned_by = id.split(':').next().unwrap_or_default().to_string();
+        return Ok(Model { id: id.into(), object: "model", created: 0, owned_by });
+    };
+    let folder = call.app.workspace(&call.who, None)?;
+    let presets = call.host.presets(&folder)?;
+    presets.choose(named).and_then(|_| presets.get(named)).map(model).map_err(|error| none(id, error.message()))
+}
+
+/// That there is no such model.
+fn none(name: &str, why: &str) -> Problem {
+    let shown = name.chars().take(80).collect::<String>();
+    let detail = format!("the model {shown:?} does not exist: {why}; GET /v1/models lists them");
+    Problem::not_found(detail).of_field("/model")
 }
 
 /// What a model's name stands for.
@@ -92,17 +100,13 @@ pub struct Agent {
 
 /// What a model's name stands for in a folder. Errors: there is no such agent and no such model, or nothing to run it on.
 pub async fn find<Q, B>(call: &Call<Q, B>, name: &str, folder: Option<&str>) -> Result<Agent, Problem> {
-    let shown = name.chars().take(80).collect::<String>();
-    let none = |why: String| {
-        let detail = format!("the model {shown:?} does not exist: {why}; GET /v1/models lists them");
-        Problem::not_found(detail).of_field("/model")
-    };
     let folder = call.app.workspace(&call.who, folder)?;
     let named = name.strip_prefix(BEGIN);
     let presets = call.host.presets(&folder)?;
-    let preset = presets.choose(named.unwrap_or(USUAL)).map_err(|error| none(error.message().into()))?;
+    let preset = presets.choose(named.unwrap_or(USUAL)).map_err(|error| none(name, error.message()))?;
     if named.is_none() {
-        check(call, name).map_err(|problem| if problem.status == 404 { none(problem.detail) } else { problem })?;
+        check(call, name)
+            .map_err(|problem| if problem.status == 404 { none(name, &problem.detail) } else { problem })?;
         return Ok(Agent { preset: preset.name.clone(), model: name.into() });
     }
     let model = match &preset.model {

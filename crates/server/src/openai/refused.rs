@@ -2,18 +2,19 @@
 //! the reason.
 
 use crate::problem::{Kind, Problem};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-/// A field as it came, with the values under which it changes nothing.
-pub struct Refused<'a> {
-    /// Its name.
-    pub name: &'static str,
-    /// What it says.
-    pub said: &'a Option<Value>,
-    /// What it may say.
-    pub allowed: &'static [&'static str],
+/// A field that an agent cannot honour.
+struct Refused {
+    name: &'static str,
+    /// What it may say: as JSON.
+    allowed: &'static [&'static str],
     /// Why nothing else.
-    pub why: &'static str,
+    why: &'static str,
+}
+
+const fn refused(name: &'static str, allowed: &'static [&'static str], why: &'static str) -> Refused {
+    Refused { name, allowed, why }
 }
 
 const SERVER_TOOLS: &str = "the agent has the tools of its preset, which run in Mainpath under its rules; tools of the caller are not supported";
@@ -23,70 +24,53 @@ const LIMIT: &str =
 const CACHE: &str = "is not supported: the cache of the model's vendor is not the caller's to steer";
 const MODERATION: &str = "is not supported: nothing is moderated here";
 
-macro_rules! refused {
-    ($($name:ident: [$($allowed:literal),*] $why:expr;)*) => {
-        /// Fields that an agent cannot honour.
-        #[derive(Clone, Debug, Default, serde::Deserialize, schemars::JsonSchema)]
-        pub struct RefusedFields {
-            $(
-                #[doc = concat!("Refused, unless it says what holds anyway", $(", `", $allowed, "`",)* ".")]
-                pub $name: Option<Value>,
-            )*
-        }
+const REFUSED: &[Refused] = &[
+    refused("tools", &["[]"], SERVER_TOOLS),
+    refused("tool_choice", &["\"auto\"", "\"none\""], SERVER_TOOLS),
+    refused("parallel_tool_calls", &["true", "false"], SERVER_TOOLS),
+    refused("functions", &["[]"], SERVER_TOOLS),
+    refused("function_call", &["\"auto\"", "\"none\""], SERVER_TOOLS),
+    refused("web_search_options", &[], SERVER_TOOLS),
+    refused("n", &["1"], "only 1 is supported: an agent gives one answer"),
+    refused("logprobs", &["false"], "log probabilities are not supported"),
+    refused("top_logprobs", &["0"], "log probabilities are not supported"),
+    refused("logit_bias", &["{}"], SAMPLING),
+    refused("top_p", &["1", "1.0"], SAMPLING),
+    refused("frequency_penalty", &["0", "0.0"], SAMPLING),
+    refused("presence_penalty", &["0", "0.0"], SAMPLING),
+    refused("seed", &[], SAMPLING),
+    refused("stop", &["[]"], "stop sequences are not supported"),
+    refused("max_tokens", &[], LIMIT),
+    refused("max_completion_tokens", &[], LIMIT),
+    refused("max_output_tokens", &[], LIMIT),
+    refused("modalities", &["[\"text\"]"], "only text is answered"),
+    refused("audio", &[], "only text is answered"),
+    refused("prediction", &[], "predictions are not supported"),
+    refused("verbosity", &["\"medium\""], "is not supported: say in words how long the answer should be"),
+    refused("service_tier", &["\"auto\"", "\"default\""], "there are no service tiers"),
+    refused("prompt_cache_key", &[], CACHE),
+    refused("prompt_cache_retention", &[], CACHE),
+    refused("prompt_cache_options", &[], CACHE),
+    refused("moderation", &[], MODERATION),
+    refused("access_programs", &[], "is not supported"),
+    refused("background_options", &[], "is not supported"),
+    refused("context_management", &["[]"], "is not supported: an agent tidies its context itself"),
+    refused("conversation", &[], "is not supported: continue by previous_response_id or the header Mainpath-Session"),
+    refused("image", &[], "is not supported"),
+    refused("include", &["[]"], "nothing more can be included"),
+    refused("prompt", &[], "stored prompts are not supported: presets are models here, see GET /v1/models"),
+    refused("truncation", &["\"auto\""], "only auto is supported: an agent tidies its context itself"),
+];
 
-        impl RefusedFields {
-            /// All of them.
-            pub fn all(&self) -> Vec<Refused<'_>> {
-                vec![$(Refused { name: stringify!($name), said: &self.$name, allowed: &[$($allowed),*], why: $why }),*]
-            }
-        }
-    };
-}
-
-refused! {
-    tools: ["[]"] SERVER_TOOLS;
-    tool_choice: ["\"auto\"", "\"none\""] SERVER_TOOLS;
-    parallel_tool_calls: ["true", "false"] SERVER_TOOLS;
-    functions: ["[]"] SERVER_TOOLS;
-    function_call: ["\"auto\"", "\"none\""] SERVER_TOOLS;
-    web_search_options: [] SERVER_TOOLS;
-    n: ["1"] "only 1 is supported: an agent gives one answer";
-    logprobs: ["false"] "log probabilities are not supported";
-    top_logprobs: ["0"] "log probabilities are not supported";
-    logit_bias: ["{}"] SAMPLING;
-    top_p: ["1", "1.0"] SAMPLING;
-    frequency_penalty: ["0", "0.0"] SAMPLING;
-    presence_penalty: ["0", "0.0"] SAMPLING;
-    seed: [] SAMPLING;
-    stop: ["[]"] "stop sequences are not supported";
-    max_tokens: [] LIMIT;
-    max_completion_tokens: [] LIMIT;
-    max_output_tokens: [] LIMIT;
-    modalities: ["[\"text\"]"] "only text is answered";
-    audio: [] "only text is answered";
-    prediction: [] "predictions are not supported";
-    verbosity: ["\"medium\""] "is not supported: say in words how long the answer should be";
-    service_tier: ["\"auto\"", "\"default\""] "there are no service tiers";
-    prompt_cache_key: [] CACHE;
-    prompt_cache_retention: [] CACHE;
-    prompt_cache_options: [] CACHE;
-    moderation: [] MODERATION;
-    access_programs: [] "is not supported";
-    background_options: [] "is not supported";
-    context_management: ["[]"] "is not supported: an agent tidies its context itself";
-    conversation: [] "is not supported: continue by previous_response_id or the header Mainpath-Session";
-    image: [] "is not supported";
-    include: ["[]"] "nothing more can be included";
-    prompt: [] "stored prompts are not supported: presets are models here, see GET /v1/models";
-    truncation: ["\"auto\""] "only auto is supported: an agent tidies its context itself";
-}
-
-/// Refuses what changes something. Errors: the first such field.
-pub fn check(fields: &RefusedFields) -> Result<(), Problem> {
-    for field in fields.all() {
-        let Some(said) = field.said.as_ref().filter(|said| !said.is_null()) else { continue };
-        if !field.allowed.iter().any(|allowed| *allowed == said.to_string()) {
-            return Err(unsupported(format!("/{}", field.name), field.why));
+/// Refuses what is not understood and what cannot be honoured. Errors: the first such field.
+pub fn check(fields: &Map<String, Value>) -> Result<(), Problem> {
+    for (name, said) in fields {
+        let Some(field) = REFUSED.iter().find(|field| field.name == name) else {
+            return Err(Problem::field(format!("/{name}"), "is no field here"));
+        };
+        let text = said.to_string();
+        if !said.is_null() && !field.allowed.contains(&text.as_str()) {
+            return Err(unsupported(format!("/{name}"), field.why));
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! A response: a run of a trace, as OpenAI's Responses show it.
 
-use super::conversation::{ResponseId, Settings, kept};
+use super::conversation::{AgentSettings, ResponseId, kept};
 use super::ending::{Details, Standing, failure};
 use super::told::{Phase, Text, texts};
 use mainpath::types::{FinishReason, ModelErrorKind, Usage};
@@ -242,7 +242,7 @@ impl ResponseObject {
     }
 }
 
-fn format_of(settings: &Settings) -> Value {
+fn format_of(settings: &AgentSettings) -> Value {
     match &settings.schema {
         None => json!({"type": "text"}),
         Some(schema) => {

@@ -1,11 +1,11 @@
 //! `/v1/responses`: a response is a run of a trace.
 
-use super::chat::{closed, effort};
-use super::conversation::{Begun, HEADERS, ResponseId, Settings, Wanted, begin};
+use super::chat::effort;
+use super::conversation::{AgentSettings, BegunRun, HEADERS, ResponseId, WantedRun, begin};
 use super::format::{WantedForm, schema};
 use super::leash::Leash;
-use super::messages::Sent;
-use super::refused::{RefusedFields, check, unsupported};
+use super::messages::SentMessages;
+use super::refused::{check, unsupported};
 use super::response::ResponseObject;
 use super::response_events::ResponseEvents;
 use super::sse;
@@ -22,7 +22,7 @@ use mainpath::runtime::Waiting;
 use mainpath::{RunRecord, Status, Trace};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -66,7 +66,6 @@ pub fn routes() -> Result<Vec<Route>, String> {
 
 /// What is to be answered.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[schemars(transform = closed)]
 pub struct ResponseBody {
     /// `mainpath/NAME` for an agent, such as `mainpath/default`; or a model's own name, for the default agent on that model.
     model: String,
@@ -100,8 +99,9 @@ pub struct ResponseBody {
     safety_identifier: Option<String>,
     /// Only `true`: the trace is kept.
     store: Option<bool>,
+    /// Other fields of OpenAI's: refused, unless they say what holds anyway.
     #[serde(flatten)]
-    refused: RefusedFields,
+    others: Map<String, Value>,
 }
 
 /// What else is streamed.
@@ -135,8 +135,8 @@ pub struct TextWanted {
 }
 
 impl ResponseBody {
-    fn wanted(&self) -> Result<Wanted, Problem> {
-        check(&self.refused)?;
+    fn wanted(&self) -> Result<WantedRun, Problem> {
+        check(&self.others)?;
         if self.store == Some(false) {
             return Err(unsupported(
                 "/store",
@@ -161,9 +161,9 @@ impl ResponseBody {
             ),
             None => None,
         };
-        Ok(Wanted {
-            sent: Sent::input(&self.input)?,
-            settings: Settings {
+        Ok(WantedRun {
+            sent: SentMessages::input(&self.input)?,
+            settings: AgentSettings {
                 model: self.model.clone(),
                 instructions: self.instructions.clone(),
                 temperature: self.temperature,
@@ -183,7 +183,7 @@ async fn create(call: Call<Nothing, ResponseBody>) -> Result<Response<Body>, Pro
     let wanted = body.wanted()?;
     let asked = wanted.previous.as_ref().map(|previous| previous.with("resp"));
     let background = body.background.unwrap_or_default();
-    let Begun { run, id, record } = begin(&call, wanted).await?;
+    let BegunRun { run, id, record } = begin(&call, wanted).await?;
     let trace = run.trace().clone();
     let mut leash = Leash::new(&call, &trace);
     if background {

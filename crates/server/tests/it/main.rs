@@ -9,6 +9,7 @@ mod fuzz;
 mod metrics;
 mod once;
 mod openai;
+mod openai_sdk;
 mod streams;
 mod support;
 mod telemetry;

@@ -263,6 +263,10 @@ async fn what_must_be_asked_is_denied_unless_the_caller_lets_it_wait() {
     let denied = place.post("/v1/chat/completions", chat(&model)).await.json();
     assert_eq!(denied["mainpath"]["finish_reason"], "final", "{denied}");
     assert!(!place.work().join("a.txt").exists());
+    // Nor does a question of the agent keep the caller waiting.
+    let asks = "[[turn]]\ncalls = [{ tool = \"ask_human\", args = { question = \"Which?\" } }]\n[[turn]]\nfinal = \"I chose.\"\n";
+    let answered = place.post("/v1/chat/completions", chat(&place.model(asks))).await.json();
+    assert_eq!(answered["choices"][0]["message"]["content"], "I chose.", "{answered}");
     let body = json!({"model": model, "input": "Write it.", "background": true});
     let asks = [place.bearer(), "mainpath-approvals: ask".into()];
     let begun = place.ask("POST", "/v1/responses", &asks, &body.to_string()).await;
