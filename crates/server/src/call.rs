@@ -74,6 +74,12 @@ impl<Q, B> Call<Q, B> {
     /// The same to talk to it: whoever may not decide does not have a trace act that asks nobody.
     pub async fn trace_to_drive(&self) -> Result<Trace, Problem> {
         let trace = self.trace_once().await?;
+        self.may_drive(&trace).await?;
+        Ok(trace)
+    }
+
+    /// That the key may have a trace act. Errors: it may not.
+    pub async fn may_drive(&self, trace: &Trace) -> Result<(), Problem> {
         if !self.who.may(Scope::Approve)
             && let Some(spec) = trace.spec().await?
         {
@@ -83,7 +89,7 @@ impl<Q, B> Call<Q, B> {
                 self.needs(Scope::Approve, "an agent that asks nobody before it acts")?;
             }
         }
-        Ok(trace)
+        Ok(())
     }
 
     /// The call of a tool that the path names.
