@@ -42,7 +42,8 @@ fn allowed() -> Response<Body> {
     *response.status_mut() = StatusCode::NO_CONTENT;
     let headers = response.headers_mut();
     headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, DELETE"));
-    let sent = "authorization, content-type, idempotency-key, prefer, last-event-id, accept";
+    let sent = "authorization, content-type, idempotency-key, prefer, last-event-id, accept, mainpath-session, \
+                mainpath-approvals, mainpath-workspace";
     headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(sent));
     headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
     seal(headers);
@@ -53,6 +54,6 @@ fn allowed() -> Response<Body> {
 fn name(headers: &mut HeaderMap, origin: HeaderValue) {
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers.insert(header::VARY, HeaderValue::from_static("Origin"));
-    let shown = HeaderValue::from_static("location, retry-after, preference-applied");
+    let shown = HeaderValue::from_static("location, retry-after, preference-applied, mainpath-trace");
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, shown);
 }

@@ -94,8 +94,8 @@ fn none(name: &str, why: &str) -> Problem {
 pub struct Agent {
     /// The preset.
     pub preset: String,
-    /// The model that it runs on.
-    pub model: String,
+    /// The model that it runs on, where the caller names it.
+    pub model: Option<String>,
 }
 
 /// What a model's name stands for in a folder. Errors: there is no such agent and no such model, or nothing to run it on.
@@ -107,7 +107,7 @@ pub async fn find<Q, B>(call: &Call<Q, B>, name: &str, folder: Option<&str>) -> 
     if named.is_none() {
         check(call, name)
             .map_err(|problem| if problem.status == 404 { none(name, &problem.detail) } else { problem })?;
-        return Ok(Agent { preset: preset.name.clone(), model: name.into() });
+        return Ok(Agent { preset: preset.name.clone(), model: Some(name.into()) });
     }
     let model = match &preset.model {
         Some(model) => model.clone(),
@@ -118,7 +118,7 @@ pub async fn find<Q, B>(call: &Call<Q, B>, name: &str, folder: Option<&str>) -> 
         })?,
     };
     check(call, &model)?;
-    Ok(Agent { preset: preset.name.clone(), model })
+    Ok(Agent { preset: preset.name.clone(), model: None })
 }
 
 /// That there is such a model. Errors: there is none, or no key for it.

@@ -1,7 +1,8 @@
 //! Answers as server-sent events.
 
 use super::leash::Leash;
-use super::told::{Step, Told};
+use super::told::{Step, ToldRun};
+use crate::stream::May;
 use crate::stream::sse::BEAT;
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, header};
@@ -22,8 +23,9 @@ pub trait Write: Send + 'static {
 }
 
 struct Stream<W> {
-    told: Told,
+    told: ToldRun,
     leash: Option<Leash>,
+    may: May,
     write: W,
     place: Place,
 }
@@ -35,9 +37,9 @@ enum Place {
     After,
 }
 
-/// The answer that tells of a run until it has ended or the client goes.
-pub fn response(told: Told, leash: Option<Leash>, write: impl Write) -> Response<Body> {
-    let stream = Stream { told, leash, write, place: Place::Before };
+/// The answer that tells of a run until it has ended, the client goes, or its key is no longer good (`may`).
+pub fn response(told: ToldRun, leash: Option<Leash>, may: May, write: impl Write) -> Response<Body> {
+    let stream = Stream { told, leash, may, write, place: Place::Before };
     let texts = futures_util::stream::unfold(stream, |mut stream| async move {
         let text = stream.next().await?;
         Some((Ok::<_, Infallible>(Bytes::from(text)), stream))
@@ -57,6 +59,10 @@ impl<W: Write> Stream<W> {
                 Some(self.write.begin())
             }
             Place::After => None,
+            Place::Within if !(self.may)() => {
+                self.place = Place::After;
+                Some(self.write.fail(&Error::failed("the key is no longer good")))
+            }
             Place::Within => Some(match tokio::time::timeout(BEAT, self.told.next()).await {
                 Err(_) => ": still here\n\n".into(),
                 Ok(Some(Ok(step))) => {

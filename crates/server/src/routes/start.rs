@@ -215,10 +215,16 @@ impl NewAgent {
                  key where it runs (see GET /api/models)",
             )
         };
-        let model = call.host.choose_model(self.model.as_deref()).await.map_err(none)?;
         let folder = call.app.workspace(&call.who, self.workspace.as_deref())?;
+        let preset = self.agent.as_ref().or(self.agent_type.as_ref());
+        let of_preset = match preset.filter(|_| self.model.is_none()) {
+            Some(name) => call.host.presets(&folder)?.choose(name).ok().and_then(|preset| preset.model.clone()),
+            None => None,
+        };
+        let named = self.model.as_deref().or(of_preset.as_deref());
+        let model = call.host.choose_model(named).await.map_err(none)?;
         let mut agent = call.host.agent(model).options(self.options()).workspace(folder).approvals(self.approvals);
-        if let Some(preset) = self.agent.as_ref().or(self.agent_type.as_ref()) {
+        if let Some(preset) = preset {
             agent = agent.preset(preset);
         }
         if !self.enable_memory {
@@ -289,4 +295,9 @@ pub fn check_model<Q, B>(call: &Call<Q, B>, model: &str) -> Result<(), Problem> 
 pub fn conversation(messages: &[Map<String, Value>]) -> Result<Loose, Problem> {
     let text = json!(messages).to_string();
     Loose::read(None, &text).map_err(|error| Problem::field("/messages", error.to_string()))
+}
+
+/// Something that is said. Errors: nothing is.
+pub fn said(message: &str) -> Result<&str, Problem> {
+    if message.trim().is_empty() { Err(Problem::field("/message", "is empty")) } else { Ok(message) }
 }

@@ -294,6 +294,17 @@ async fn what_must_be_asked_is_denied_unless_the_caller_lets_it_wait() {
     let headers = [runs, "mainpath-approvals: yes".into()];
     let refused = place.ask("POST", "/v1/chat/completions", &headers, &chat(&model).to_string()).await;
     assert_eq!((refused.status, refused.json()["error"]["type"].as_str()), (403, Some("permission_error")));
+    // Nor does it go on with an agent that somebody else let do everything.
+    let owner = [place.bearer(), "mainpath-approvals: yes".into(), "mainpath-session: free".into()];
+    assert_eq!(place.ask("POST", "/v1/chat/completions", &owner, &chat(&model).to_string()).await.status, 200);
+    let headers = [headers[0].clone(), owner[1].clone(), owner[2].clone()];
+    let refused = place.ask("POST", "/v1/chat/completions", &headers, &chat(&model).to_string()).await;
+    assert_eq!(
+        (refused.status, refused.json()["error"]["type"].as_str()),
+        (403, Some("permission_error")),
+        "{}",
+        refused.body
+    );
     place.end().await;
 }
 
