@@ -128,7 +128,7 @@ impl Agent {
     }
 
     /// The id of its trace. Without it, one is drawn. A trace that is there already is never started again: say more to it by
-    /// [`Host::trace`] and [`Trace::say`].
+    /// [`Host::trace`] and [`Trace::say`](crate::Trace::say).
     pub fn trace_id(mut self, id: TraceId) -> Agent {
         self.trace = Some(id);
         self

@@ -142,6 +142,9 @@ async fn started(host: &Host, once: Option<&Once>) -> Result<Option<Run>, Error>
             Status::Idle if host.at(trace.id()).driver().await?.is_some() && Instant::now() < until => {
                 tokio::time::sleep(LOOK).await;
             }
+            // Looked at again after its driver was gone: it may have come to its end between the two looks.
+            Status::Idle | Status::Interrupted
+                if !matches!(trace.status().await?, Status::Idle | Status::Interrupted) => {}
             // It was killed before, or while, it answered.
             Status::Idle | Status::Interrupted => match trace.resume().await {
                 // Meanwhile it has come to its end.
