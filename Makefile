@@ -8,7 +8,7 @@ MODEL ?=
 FLAGS ?=
 SEEDS ?= 10000
 
-.PHONY: run serve build dist test advisories sbom package-check hardening mcp-servers schemathesis openai-sdk skills-ref skill-collections lint bench simulation mutants redis clean
+.PHONY: run serve build dist test advisories sbom package-check hardening mcp-servers schemathesis openai-sdk skills-ref skill-collections lint bench simulation mutants redis promtool clean
 
 ## Build and give an agent a task; without TASK, MODEL and any model that is set up, play the demonstration: make run TASK="…" MODEL="openai-compatible:http://127.0.0.1:8080/v1#name"
 run: build
@@ -28,9 +28,9 @@ dist:
 	$(CARGO) build --profile dist --locked -p mainpath-cli
 
 ## Everything that CI runs. Needs Rust, make, a C compiler, Node.js with npm and Python 3; installs the servers that the MCP
-## tests talk to and the reference validator of skills below target/, and redis-server and Chromium (apt-get, as root) where they are
-## missing.
-test: lint redis mcp-servers skills-ref schemathesis openai-sdk
+## tests talk to and the reference validator of skills below target/, and redis-server, promtool and Chromium (apt-get, as root) where
+## they are missing.
+test: lint redis promtool mcp-servers skills-ref schemathesis openai-sdk
 	$(CARGO) test --workspace --locked
 	@echo "tests done"
 
@@ -140,6 +140,11 @@ mutants:
 redis:
 	@command -v redis-server >/dev/null || apt-get install -y --no-install-recommends redis-server >/dev/null 2>&1 || \
 	{ apt-get update && apt-get install -y --no-install-recommends redis-server; }
+
+# What holds /metrics to the format of Prometheus.
+promtool:
+	@command -v promtool >/dev/null || apt-get install -y --no-install-recommends prometheus >/dev/null 2>&1 || \
+	{ apt-get update && apt-get install -y --no-install-recommends prometheus; }
 
 clean:
 	$(CARGO) clean

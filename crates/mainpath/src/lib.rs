@@ -24,6 +24,7 @@
 //! ```
 
 pub mod agent;
+pub mod agent_core;
 mod builder;
 mod children;
 mod error;

@@ -6,6 +6,7 @@ use crate::driver::drive::Parked;
 use crate::driver::error::DriveError;
 use crate::error::RuntimeError;
 use crate::mail::Mail;
+use crate::observer::Observer;
 use crate::prompt::media;
 use crate::secrets::Vault;
 use crate::shared::Shared;
@@ -128,6 +129,12 @@ impl Runtime {
         while self.shared.drivers.load(Ordering::Acquire) > 0 {
             tokio::time::sleep(LOOK).await;
         }
+    }
+
+    /// Has somebody told of every event that is appended here, of traces that are taken up from now on. The first who asks is told;
+    /// whether that is this one.
+    pub fn observe(&self, observer: Arc<dyn Observer>) -> bool {
+        self.shared.observer.set(observer).is_ok()
     }
 
     /// What the runtime is made of.

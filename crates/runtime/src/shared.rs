@@ -1,12 +1,13 @@
 //! What all drivers of a runtime share.
 
 use crate::config::Config;
+use crate::observer::Observer;
 use crate::prepared::Specs;
 use crate::stream::hub::Handle;
 use mainpath_types::{TenantId, TraceId};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// What all drivers share.
 pub(crate) struct Shared {
@@ -16,6 +17,8 @@ pub(crate) struct Shared {
     pub drivers: AtomicUsize,
     /// Whether nothing new is begun any more: see [`Runtime::rest`](crate::Runtime::rest).
     pub resting: AtomicBool,
+    /// Who is told of what is appended.
+    pub observer: OnceLock<Arc<dyn Observer>>,
     handles: Mutex<HashMap<(TenantId, TraceId), Arc<Handle>>>,
 }
 
@@ -27,6 +30,7 @@ impl Shared {
             specs: Specs::default(),
             drivers: AtomicUsize::new(0),
             resting: AtomicBool::new(false),
+            observer: OnceLock::new(),
             handles: Mutex::default(),
         }
     }

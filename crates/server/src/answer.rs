@@ -1,7 +1,9 @@
 //! From a request to its answer: whence it comes, who asks, what it takes, and the code of its route.
 
+use crate::access::keys::bearer;
 use crate::app::{App, Shared};
 use crate::call::Call;
+use crate::log::Requested;
 use crate::problem::{FieldProblem, Kind, Problem};
 use crate::route::{Route, Takes};
 use axum::body::Body;
@@ -13,8 +15,9 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a body may take to arrive.
 const ARRIVAL: Duration = Duration::from_secs(30);
@@ -26,13 +29,18 @@ pub type Path = Result<RawPathParams, RawPathParamsRejection>;
 
 /// Answers a request to a route.
 pub async fn answer(app: Shared, route: Arc<Route>, path: Path, request: Request) -> Response<Body> {
+    let began = Instant::now();
+    let mut about = Requested { method: route.method.clone(), route: route.path, key: None, trace: None };
     let (mut parts, body) = request.into_parts();
     let done = match path {
-        Ok(path) => answered(&app, &route, path, &mut parts, body).await,
+        Ok(path) => answered(&app, &route, path, &mut parts, body, &mut about).await,
         Err(_) => Err(Problem::not_found("the address is not UTF-8")),
     };
     let mut response = done.unwrap_or_else(|problem| route.errors.response(&problem));
     seal(response.headers_mut());
+    let (status, took) = (response.status(), began.elapsed());
+    app.metrics.answered(route.method.as_str(), route.path, status.as_u16(), took);
+    app.log.answered(&about, &response, took, app.now());
     response
 }
 
@@ -43,25 +51,16 @@ pub fn seal(headers: &mut HeaderMap) {
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
 }
 
-/// The key that a request bears. A page that opens a WebSocket can send no header: it names it as a protocol, `bearer.KEY`.
-pub fn key_of(headers: &HeaderMap) -> Option<&str> {
-    let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let bearer =
-        bearer.and_then(|text| text.split_once(' ')).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-    bearer.map(|(_, key)| key.trim()).or_else(|| {
-        let protocols = headers.get(header::SEC_WEBSOCKET_PROTOCOL)?.to_str().ok()?;
-        protocols.split(',').find_map(|protocol| protocol.trim().strip_prefix("bearer."))
-    })
-}
-
 async fn answered(
     app: &Arc<App>,
     route: &Route,
     path: RawPathParams,
     parts: &mut request::Parts,
     body: Body,
+    about: &mut Requested,
 ) -> Result<Response<Body>, Problem> {
-    let who = app.who(key_of(&parts.headers))?;
+    let who = app.who(bearer(&parts.headers))?;
+    about.key = Some(who.name.clone());
     if let Some(rate) = &app.rate {
         rate.count(&who.name)?;
     }
@@ -85,7 +84,9 @@ async fn answered(
         Some(takes) => held(takes, json(takes, &bytes)?, "body")?,
         None => Value::Object(Map::new()),
     };
-    let path = path.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+    let path: BTreeMap<String, String> =
+        path.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+    about.trace = path.get("id").and_then(|id| id.parse().ok());
     let host = app.host_of(&who)?;
     let headers = parts.headers.clone();
     let call = Call { app: Arc::clone(app), who, host, path, query, body, headers, digest, socket };

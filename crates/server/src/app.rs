@@ -5,7 +5,11 @@ use crate::access::guard::Guard;
 use crate::access::keys::{Keys, Who};
 use crate::access::rate::Rate;
 use crate::life::Runs;
+use crate::log::Log;
+use crate::metrics::Metrics;
+use crate::observe::Told;
 use crate::problem::{Kind, Problem};
+use crate::stream::Feed;
 use mainpath::types::{Millis, TenantId};
 use mainpath::{Error, Host};
 use std::collections::BTreeMap;
@@ -36,6 +40,10 @@ pub struct App {
     pub is_ready: AtomicBool,
     /// The document of the routes.
     pub document: String,
+    /// What is counted.
+    pub metrics: Arc<Metrics>,
+    /// What requests are told to.
+    pub log: Log,
     /// The homes of other tenants, once they were asked for.
     pub tenants: Tenants,
 }
@@ -44,14 +52,16 @@ pub struct App {
 pub struct Tenants {
     owner: Host,
     folder: PathBuf,
+    /// Who is told of what their agents do.
+    told: Told,
     known: Mutex<BTreeMap<TenantId, Host>>,
 }
 
 impl Tenants {
     /// In folders of the owner's home.
-    pub fn new(owner: Host) -> Tenants {
+    pub fn new(owner: Host, told: Told) -> Tenants {
         let folder = owner.home().data.join("tenants");
-        Tenants { owner, folder, known: Mutex::default() }
+        Tenants { owner, folder, told, known: Mutex::default() }
     }
 
     /// Where a tenant's agents work: beside the owner's data, which no tool can touch.
@@ -70,6 +80,7 @@ impl Tenants {
         let folder = self.folder.join(tenant.as_str());
         std::fs::DirBuilder::new().mode(0o700).recursive(true).create(&folder)?;
         let host = self.owner.within(&folder)?;
+        host.runtime().observe(Arc::new(self.told.clone()));
         known.insert(tenant.clone(), host.clone());
         Ok(host)
     }
@@ -124,6 +135,11 @@ impl App {
             true => Ok(found),
             false => Err(none(format!("{wanted:?} is in no folder that agents may work in (server.workspaces)"))),
         }
+    }
+
+    /// A stream that is counted as long as somebody follows it.
+    pub fn watched(&self, feed: Feed) -> Feed {
+        feed.holding(self.metrics.watcher())
     }
 
     /// Whose key a request bears. Errors: it bears none that is good.

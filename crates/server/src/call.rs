@@ -1,9 +1,10 @@
 //! A request as a route sees it, and the answer that it gives.
 
-use crate::access::keys::Who;
+use crate::access::keys::{Who, bearer};
 use crate::access::scope::Scope;
 use crate::app::App;
 use crate::problem::{Kind, Problem};
+use crate::stream::May;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::http::HeaderMap;
 use mainpath::store::Once;
@@ -71,15 +72,15 @@ impl<Q, B> Call<Q, B> {
         })
     }
 
-    /// The same to talk to it: whoever may not decide does not have a trace act that asks nobody.
+    /// The same to talk to it. Errors: as [`Call::check_drive`]'s.
     pub async fn trace_to_drive(&self) -> Result<Trace, Problem> {
         let trace = self.trace_once().await?;
-        self.may_drive(&trace).await?;
+        self.check_drive(&trace).await?;
         Ok(trace)
     }
 
-    /// That the key may have a trace act. Errors: it may not.
-    pub async fn may_drive(&self, trace: &Trace) -> Result<(), Problem> {
+    /// Whoever may not decide does not have a trace act that asks nobody. Errors: this one asks nobody.
+    pub async fn check_drive(&self, trace: &Trace) -> Result<(), Problem> {
         if !self.who.may(Scope::Approve)
             && let Some(spec) = trace.spec().await?
         {
@@ -113,6 +114,12 @@ impl<Q, B> Call<Q, B> {
         let key = hash(&[self.who.tenant.as_str(), &self.who.name, text]);
         let asked = hash(&[text, &self.digest]);
         Ok(Some(Once { key, asked }))
+    }
+
+    /// Whether the key of this request is still good, whenever that is asked.
+    pub fn may_watch(&self) -> May {
+        let (app, name, key) = (Arc::clone(&self.app), self.who.name.clone(), bearer(&self.headers).map(String::from));
+        Arc::new(move || app.who(key.as_deref()).is_ok_and(|who| who.name == name))
     }
 
     /// How long the caller wants to wait for the end (`Prefer: wait=N`).

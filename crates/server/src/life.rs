@@ -1,11 +1,13 @@
 //! The runs that go on in a server: each has a mark in a file, so that a later process knows what broke off, and goes on with it.
 
+use crate::metrics::Held;
 use crate::problem::{Kind, Problem};
 use mainpath::runtime::{Phase, Runtime};
 use mainpath::types::TraceId;
 use mainpath::{Error, Host, Status, Trace};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -17,6 +19,8 @@ const MOST_DEATHS: u32 = 2;
 #[derive(Clone, Default)]
 pub struct Runs {
     homes: Arc<Mutex<BTreeMap<PathBuf, Going>>>,
+    waiting: Arc<AtomicI64>,
+    queued: Arc<AtomicUsize>,
 }
 
 /// What goes on in a home.
@@ -110,6 +114,16 @@ impl Runs {
         }
     }
 
+    /// How many wait for people, agents or a time.
+    pub fn waiting(&self) -> i64 {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// How many that an earlier process left wait for their turn to go on.
+    pub fn queued(&self) -> usize {
+        self.queued.load(Ordering::Relaxed)
+    }
+
     /// Drives a trace on if there is anything to do and nobody does, and marks it until it has come to its end. Errors: it cannot be read.
     pub async fn drive(&self, host: &Host, trace: &Trace) -> Result<(), Error> {
         if trace.drive().await? {
@@ -130,11 +144,13 @@ impl Runs {
             return;
         }
         tokio::spawn(async move {
+            let mut waiting = None;
             loop {
                 let phase = phases.borrow_and_update().clone();
+                let waits = matches!(phase, Phase::Parked(_));
                 runs.note(&home, &trace, phase == Phase::Running);
-                let has_ended = !matches!(phase, Phase::Running | Phase::Parked(_));
-                if has_ended || phases.changed().await.is_err() {
+                waiting = waits.then(|| waiting.take().unwrap_or_else(|| Held::new(&runs.waiting)));
+                if phase != Phase::Running && !waits || phases.changed().await.is_err() {
                     break;
                 }
             }
@@ -149,8 +165,12 @@ impl Runs {
     /// Goes on with what an earlier process left, so many at once. `told` hears of each.
     pub async fn go_on(&self, host: &Host, at_once: usize, told: impl Fn(Found)) -> Result<(), Error> {
         let room = Arc::new(Semaphore::new(at_once.max(1)));
-        for Left { trace, deaths, rested } in left(host)? {
-            let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return Ok(()) };
+        let left = left(host)?;
+        self.queued.fetch_add(left.len(), Ordering::Relaxed);
+        for Left { trace, deaths, rested } in left {
+            let permit = Arc::clone(&room).acquire_owned().await;
+            self.queued.fetch_sub(1, Ordering::Relaxed);
+            let Ok(permit) = permit else { return Ok(()) };
             let Ok(found) = host.trace(&trace).await else {
                 let _ = std::fs::remove_file(mark(host, &trace));
                 continue;

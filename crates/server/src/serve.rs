@@ -10,12 +10,16 @@ use crate::app::{App, Tenants};
 use crate::docs;
 use crate::errors::Errors;
 use crate::life::{Found, Runs, rest, rested};
+use crate::log::Log;
+use crate::metrics::Metrics;
+use crate::observe::Told;
 use crate::openai;
 use crate::people;
 use crate::problem::{Kind, Problem};
 use crate::route::Route;
 use crate::routes;
 use crate::settings::Settings;
+use crate::telemetry::Telemetry;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
@@ -36,12 +40,16 @@ use tokio::sync::{Semaphore, watch};
 /// How long a client may take to say what it wants.
 const HEAD: Duration = Duration::from_secs(10);
 
+/// How long spans that wait may take to be sent at the end.
+const FLUSH: Duration = Duration::from_secs(5);
+
 /// A server that listens and has not begun to answer.
 pub struct Server {
     app: Arc<App>,
     router: Router,
     listener: TcpListener,
     settings: Settings,
+    telemetry: Option<Arc<Telemetry>>,
 }
 
 impl Server {
@@ -72,6 +80,10 @@ impl Server {
             let wrong = |error| Error::of_field("server.workspaces", format_args!(": {}: {error}", folder.display()));
             folder.canonicalize().map_err(wrong)
         });
+        let metrics = Arc::new(Metrics::default());
+        let telemetry = host.home().otlp()?.map(|to| Arc::new(Telemetry::begin(to, Arc::clone(&metrics))));
+        let told = Told { metrics: Arc::clone(&metrics), telemetry: telemetry.clone() };
+        host.runtime().observe(Arc::new(told.clone()));
         let app = Arc::new(App {
             workspaces: workspaces.collect::<Result<_, Error>>()?,
             keys,
@@ -82,12 +94,14 @@ impl Server {
             runs: Runs::default(),
             is_ready: AtomicBool::new(false),
             document,
-            tenants: Tenants::new(host.clone()),
+            metrics,
+            log: Log::default(),
+            tenants: Tenants::new(host.clone(), told),
             host,
         });
         let router = router(&app, routes).merge(people::routes(&app)?);
         let router = router.layer(axum::middleware::from_fn_with_state(Arc::clone(&app), cors::checked));
-        Ok(Server { app, router, listener, settings })
+        Ok(Server { app, router, listener, settings, telemetry })
     }
 
     /// Where it listens.
@@ -100,6 +114,13 @@ impl Server {
         self.app.keys.token_file()
     }
 
+    /// Has each request told, as one line of JSON: its route, status and time, whose key it bears, and the trace that it is about. No key,
+    /// query or body is among it.
+    pub fn log_requests(self, to: impl Fn(&str) + Send + Sync + 'static) -> Server {
+        self.app.log.tell(to);
+        self
+    }
+
     /// Answers until `until` is over. Then it takes no request any more, lets what goes on come to rest, and returns: nothing is lost, and
     /// a later start goes on with it. `tell` hears what people should know, a line each.
     pub async fn serve(
@@ -107,7 +128,7 @@ impl Server {
         until: impl Future<Output = ()>,
         tell: impl Fn(&str) + Clone + Send + Sync + 'static,
     ) -> Result<(), Error> {
-        let Server { app, router, listener, settings } = self;
+        let Server { app, router, listener, settings, telemetry } = self;
         app.audit.add(
             app.now(),
             "mainpath serve",
@@ -138,8 +159,9 @@ impl Server {
             };
             let _ = stream.set_nodelay(true);
             let (service, mut ended) = (TowerToHyperService::new(router.clone()), ended.clone());
+            let held = app.metrics.connection();
             tokio::spawn(async move {
-                let _permit = permit;
+                let (_permit, _held) = (permit, held);
                 let connection = hyper::server::conn::http1::Builder::new()
                     .timer(TokioTimer::new())
                     .header_read_timeout(HEAD)
@@ -165,6 +187,9 @@ impl Server {
         }
         if !rest(runtimes, settings.rest).await {
             tell("what still goes on is taken up by the next start");
+        }
+        if let Some(telemetry) = telemetry {
+            telemetry.flush(FLUSH).await;
         }
         hosts.iter().try_for_each(rested)?;
         app.audit.add(app.now(), "mainpath serve", "server_ended", json!({}))
@@ -219,8 +244,13 @@ fn router(app: &Arc<App>, routes: Vec<Route>) -> Router {
             methods.fallback(|uri: Uri| async move { refused(&uri, Kind::METHOD, "this address has no such method") }),
         )
     });
-    router.merge(open).fallback(|uri: Uri| async move {
-        refused(&uri, Kind::NOT_FOUND, "there is nothing at this address; see /docs")
+    let metrics = Arc::clone(&app.metrics);
+    router.merge(open).fallback(move |request: Request| async move {
+        // The address may be anything: it is counted and not named.
+        let method = if request.method() == Method::POST { "POST" } else { "GET" };
+        let refused = refused(request.uri(), Kind::NOT_FOUND, "there is nothing at this address; see /docs");
+        metrics.answered(method, "(none)", refused.status().as_u16(), Duration::ZERO);
+        refused
     })
 }
 

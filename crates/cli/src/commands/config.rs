@@ -19,7 +19,7 @@ pub struct ConfigArgs {
 }
 
 /// Every key with what holds where nobody sets it. A test holds the list to what the file may have.
-const KEYS: [(&str, &str); 97] = [
+const KEYS: [(&str, &str); 100] = [
     ("model", "the first one found"),
     ("fallback", "none"),
     ("profile", "trace"),
@@ -111,6 +111,9 @@ const KEYS: [(&str, &str); 97] = [
     ("server.resumed_at_once", "8"),
     ("server.rest_s", "30"),
     ("server.behind_tls", "false"),
+    ("server.telemetry.otlp", "off"),
+    ("server.telemetry.headers", "none"),
+    ("server.telemetry.content", "false"),
     ("retention.older_than", "never"),
     ("retention.keep", "all"),
     ("sessions.window", "20"),

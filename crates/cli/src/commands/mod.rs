@@ -1,5 +1,6 @@
 //! The commands: each is registered once, below, in the order of `mainpath --help`. Its arguments and its code are in one file.
 
+pub mod agent_core;
 pub mod agents;
 pub mod answer;
 pub mod chat;
@@ -172,6 +173,8 @@ commands! {
     Mcp(mcp::McpCommand) |command| => mcp::mcp(command).await;
     /// Serve traces, runs and approvals over HTTP to other programs and people
     Serve(server::ServeArgs) |args| => server::serve(args).await;
+    /// Run the agent core as a tool: a request as JSON on standard input, its outputs as JSON on standard output
+    AgentCore(agent_core::AgentCoreArgs) |args| => agent_core::agent_core(args).await;
     /// Make, list and revoke keys for the server
     #[command(subcommand)]
     Keys(server::KeysCommand) |command| => server::keys(command);

@@ -31,6 +31,16 @@ pub struct ServeArgs {
     /// It may be reached from other machines, and keys and everything else travel unencrypted
     #[arg(long)]
     pub insecure: bool,
+    /// Tell each request on standard error, as one line
+    #[arg(long, value_name = "FORM")]
+    pub log: Option<LogForm>,
+}
+
+/// How requests are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum LogForm {
+    /// As JSON.
+    Json,
 }
 
 /// `mainpath keys`
@@ -83,8 +93,12 @@ pub async fn serve(args: ServeArgs) -> Result<Exit, Failure> {
     let here = std::env::current_dir()?;
     let folder = args.workspaces.first().cloned().unwrap_or_else(|| here.clone());
     let host = Host::from_home_in(&folder, tell).await?;
+    let log = args.log;
     let settings = settings(args, &host, here);
-    let server = Server::bind(host, settings).await?;
+    let mut server = Server::bind(host, settings).await?;
+    if log == Some(LogForm::Json) {
+        server = server.log_requests(|line| eprintln!("{}", plain(line)));
+    }
     let at = server.address()?;
     out(&format!("listening on http://{at}  (what it can do: http://{at}/docs)"))?;
     out(&format!("key: {}", plain(&server.token_file().display().to_string())))?;

@@ -3,6 +3,7 @@
 // Helpers of tests may unwrap as the tests themselves do.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod agent_core;
 mod agents;
 mod agents_md;
 mod approvals;

@@ -287,6 +287,7 @@ impl ConfigFile {
         names.extend(self.hooks.iter().flat_map(|hook| hook.headers.secrets()));
         names.extend(self.context_hooks.iter().flat_map(|hook| hook.headers.secrets()));
         names.extend(self.experience.embeddings.iter().flat_map(|config| config.headers.secrets()));
+        names.extend(self.server.telemetry.headers.secrets());
         #[cfg(feature = "people")]
         names.extend(self.people.secrets());
         names.extend(self.sessions.password.clone());

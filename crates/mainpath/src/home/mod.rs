@@ -12,10 +12,14 @@ mod hooks;
 pub(crate) mod limits;
 #[cfg(feature = "home")]
 mod mistakes;
+#[cfg(feature = "home")]
+mod otlp;
 mod place;
 mod secrets;
 mod server;
 mod sessions;
+#[cfg(feature = "home")]
+mod telemetry;
 #[cfg(feature = "home")]
 mod toolbox;
 mod units;
@@ -26,9 +30,13 @@ pub use hidden::hidden;
 #[cfg(feature = "home")]
 pub use hooks::{ContextHookEntry, HookEntry};
 pub use limits::LimitsConfig;
+#[cfg(feature = "home")]
+pub use otlp::Otlp;
 pub use place::Home;
 pub use server::ServerConfig;
 pub use sessions::SessionsConfig;
+#[cfg(feature = "home")]
+pub use telemetry::TelemetryConfig;
 #[cfg(feature = "home")]
 pub use toolbox::{OPTIONAL, Optional, ToolsConfig, Unready};
 pub use units::{Rate, Temperature, Time, ToolNamesText};

@@ -1,5 +1,7 @@
 //! `[server]` of `config.toml`: what `mainpath serve` is told.
 
+#[cfg(feature = "home")]
+use super::telemetry::TelemetryConfig;
 use serde::Deserialize;
 use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -31,4 +33,7 @@ pub struct ServerConfig {
     pub rest_s: Option<u32>,
     /// Whether a server with TLS stands before it.
     pub behind_tls: bool,
+    /// Where spans of OpenTelemetry are sent.
+    #[cfg(feature = "home")]
+    pub telemetry: TelemetryConfig,
 }

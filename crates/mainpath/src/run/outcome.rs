@@ -88,7 +88,7 @@ impl Trace {
     }
 
     /// Why there is no outcome.
-    pub(super) async fn unfinished(&self) -> Result<Error, Error> {
+    pub(crate) async fn unfinished(&self) -> Result<Error, Error> {
         let id = self.id();
         Ok(match self.status().await? {
             Status::Running => Error::new(ErrorKind::Busy, format!("a run of trace {id} goes on")),

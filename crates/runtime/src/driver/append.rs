@@ -4,6 +4,7 @@ use crate::driver::Driver;
 use crate::driver::error::DriveError;
 use crate::driver::log::{tail_cut, writable};
 use crate::effects::hooks::{HookPoint, TraceHooks};
+use crate::observer::Taken;
 use crate::stream::hub::{Announced, Live};
 use crate::stream::notices::Notices;
 use mainpath_core::{Bodies, Input, InputKind, Machine, Packer, apply};
@@ -199,12 +200,19 @@ impl Driver {
         }
     }
 
-    fn publish(&self, batch: Vec<Event>) {
+    fn publish(&mut self, batch: Vec<Event>) {
+        self.tell_observer(&batch);
         if let Some(audience) = self.handle.audience() {
             for event in batch {
                 // Nobody listens any more: watchers resume from the log.
                 let _ = audience.send(Live::Event(Arc::new(event)));
             }
+        }
+    }
+
+    fn tell_observer(&mut self, events: &[Event]) {
+        if let Some(observer) = &mut self.observer {
+            observer.committed(Taken { events, state: self.machine.state() });
         }
     }
 
@@ -221,6 +229,8 @@ impl Driver {
         self.encoded.packer = Packer::default();
         self.cached.bodies.extend(&log.events);
         self.cached.whole = true;
+        // What was written with no known outcome was told to nobody.
+        self.tell_observer(&log.events);
         let at = (self.shared.config.clock)();
         let kind = InputKind::Recovered { lost: false, tail_cut: tail_cut(&log) };
         let again = Input { more: self.mail.holding, ..Input::new(at, kind) };

@@ -22,6 +22,7 @@ use crate::driver::provenance::Provenance;
 use crate::driver::running_summary::RunningSummary;
 use crate::effects::context::EffectContext;
 use crate::gate::judge::JudgeInput;
+use crate::observer::{Taken, TraceObserver};
 use crate::prepared::Prepared;
 use crate::prompt::prefix::Prefix;
 use crate::shared::Shared;
@@ -56,6 +57,8 @@ pub(crate) struct Driver {
     summary: Option<Box<RunningSummary>>,
     /// The blobs that are gone, of which people have been told.
     gone: BTreeSet<BlobHash>,
+    /// Who is told of what is appended.
+    observer: Option<Box<dyn TraceObserver>>,
 }
 
 /// What is held of the log.
@@ -137,6 +140,8 @@ impl Driver {
         }
         writable(&log)?;
         let machine = Machine::fold(trace.clone(), &log.events);
+        let taken = Taken { events: &log.events, state: machine.state() };
+        let observer = shared.observer.get().map(|observer| observer.open(&scope, trace, taken));
         shared.drivers.fetch_add(1, Ordering::Relaxed);
         let (holding, cut) = (!log.events.is_empty(), tail_cut(&log));
         let mut driver = Driver {
@@ -158,6 +163,7 @@ impl Driver {
             parent: None,
             summary: None,
             gone: BTreeSet::new(),
+            observer,
         };
         driver.flush_unwritten().await?;
         if driver.mail.holding {

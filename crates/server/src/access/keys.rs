@@ -1,6 +1,7 @@
 //! The keys by which programs and people are known: a file that holds their digests, never the keys themselves.
 
 use super::scope::Scope;
+use axum::http::{HeaderMap, header};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mainpath::Error;
@@ -247,4 +248,15 @@ pub fn own_token(folder: &Path) -> Result<String, Error> {
     opened
         .map_err(|error| Error::failed(format!("{} cannot be read: {error}; start mainpath serve", file.display())))?;
     Ok(text.trim().into())
+}
+
+/// The key that a request bears. A page that opens a WebSocket can send no header: it names it as a protocol, `bearer.KEY`.
+pub fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let bearer =
+        bearer.and_then(|text| text.split_once(' ')).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    bearer.map(|(_, key)| key.trim()).or_else(|| {
+        let protocols = headers.get(header::SEC_WEBSOCKET_PROTOCOL)?.to_str().ok()?;
+        protocols.split(',').find_map(|protocol| protocol.trim().strip_prefix("bearer."))
+    })
 }

@@ -1,13 +1,13 @@
 //! `POST /v1/chat/completions`.
 
 use super::chat_answer::{Chunks, Completion, failed};
-use super::conversation::{AgentSettings, BegunRun, HEADERS, WantedRun, begin, may};
+use super::conversation::{AgentSettings, BegunRun, HEADERS, WantedRun, begin};
 use super::format::{WantedForm, schema};
 use super::leash::Leash;
 use super::messages::SentMessages;
 use super::refused::{check, unsupported};
 use super::sse;
-use super::told::{Step, Told};
+use super::told::{Step, ToldRun};
 use crate::about;
 use crate::access::scope::Scope;
 use crate::call::{Call, Nothing};
@@ -136,10 +136,15 @@ async fn complete(call: Call<Nothing, ChatBody>) -> Result<Response<Body>, Probl
     }
     let BegunRun { run, id, record } = begin(&call, body.wanted()?).await?;
     let mut leash = Leash::new(&call, run.trace());
-    let mut told = Told::new(run, &record);
+    let mut told = ToldRun::new(run, &record);
     let (name, model) = (id.with("chatcmpl"), body.model.clone());
     let mut response = if body.stream == Some(true) {
-        sse::response(told, Some(leash), may(&call), Chunks::new(name, model, record.began, with_usage, &id.trace))
+        sse::response(
+            told,
+            Some(leash),
+            call.may_watch(),
+            Chunks::new(name, model, record.began, with_usage, &id.trace),
+        )
     } else {
         let record = loop {
             match told.next().await {

@@ -3,12 +3,9 @@
 use super::messages::SentMessages;
 use super::models::{Agent, find};
 use super::refused::unsupported;
-use crate::access::scope::Scope;
-use crate::answer::key_of;
 use crate::call::Call;
 use crate::problem::{FieldProblem, Kind, Problem};
 use crate::routes::start::{Limits, NewAgent, Rules, conversation};
-use crate::stream::May;
 use mainpath::event::RunEvent;
 use mainpath::types::{ApprovalMode, TraceId};
 use mainpath::{Run, RunRecord, Status, Trace};
@@ -16,7 +13,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// The headers that this face takes.
 pub const HEADERS: [(&str, &str); 3] = [
@@ -118,12 +114,6 @@ pub fn header<'a, Q, B>(call: &'a Call<Q, B>, name: &str) -> Result<Option<&'a s
     Ok(Some(text.trim()).filter(|text| !text.is_empty()))
 }
 
-/// Whether the key of a request is still good.
-pub fn may<Q, B>(call: &Call<Q, B>) -> May {
-    let (app, key) = (Arc::clone(&call.app), key_of(&call.headers).map(String::from));
-    Arc::new(move || app.who(key.as_deref()).is_ok_and(|who| who.may(Scope::Run)))
-}
-
 fn wrong_header(name: &str, detail: &str) -> Problem {
     let (place, pointer, detail) = ("header".into(), format!("/{name}"), detail.into());
     Problem::fields(vec![FieldProblem { place, pointer, detail }])
@@ -150,8 +140,8 @@ pub async fn begin<Q, B>(call: &Call<Q, B>, wanted: WantedRun) -> Result<BegunRu
         (Some(previous), None) => {
             let none = || Problem::not_found("there is no such response").of_field("/previous_response_id");
             let trace = call.host.trace(&previous.trace).await.map_err(|_| none())?;
+            call.check_drive(&trace).await?;
             let record = trace.run_record(previous.run).await.map_err(|_| none())?;
-            call.may_drive(&trace).await?;
             check_settings(call, &wanted, &record)?;
             let text = wanted.sent.news()?;
             let once = call.once()?;
@@ -204,7 +194,7 @@ async fn in_session<Q, B>(call: &Call<Q, B>, wanted: &WantedRun, name: &str) -> 
         call.host.point_session(name, run.trace().id())?;
         return Ok(run);
     };
-    call.may_drive(&trace).await?;
+    call.check_drive(&trace).await?;
     if call.once()?.is_none() {
         check_rests(&trace).await?;
     }

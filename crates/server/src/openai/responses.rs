@@ -1,7 +1,7 @@
 //! `/v1/responses`: a response is a run of a trace.
 
 use super::chat::effort;
-use super::conversation::{AgentSettings, BegunRun, HEADERS, ResponseId, WantedRun, begin, may};
+use super::conversation::{AgentSettings, BegunRun, HEADERS, ResponseId, WantedRun, begin};
 use super::format::{WantedForm, schema};
 use super::leash::Leash;
 use super::messages::SentMessages;
@@ -9,7 +9,7 @@ use super::refused::{check, unsupported};
 use super::response::ResponseObject;
 use super::response_events::ResponseEvents;
 use super::sse;
-use super::told::{Step, Told};
+use super::told::{Step, ToldRun};
 use crate::about;
 use crate::access::scope::Scope;
 use crate::call::{Call, Nothing};
@@ -189,10 +189,10 @@ async fn create(call: Call<Nothing, ResponseBody>) -> Result<Response<Body>, Pro
     if background {
         leash.release();
     }
-    let mut told = Told::new(run, &record);
+    let mut told = ToldRun::new(run, &record);
     let response = if body.stream == Some(true) {
         let events = ResponseEvents::new(id.clone(), &record, Some(background), None);
-        sse::response(told, Some(leash), may(&call), events)
+        sse::response(told, Some(leash), call.may_watch(), events)
     } else {
         let record = if background { record } else { ended(&mut told).await? };
         leash.release();
@@ -204,7 +204,7 @@ async fn create(call: Call<Nothing, ResponseBody>) -> Result<Response<Body>, Pro
     Ok(with_trace(response, &id))
 }
 
-async fn ended(told: &mut Told) -> Result<RunRecord, Problem> {
+async fn ended(told: &mut ToldRun) -> Result<RunRecord, Problem> {
     loop {
         match told.next().await {
             Some(Ok(Step::Ended(record))) => return Ok(*record),
@@ -274,7 +274,7 @@ async fn get(call: Call<ResponseQuery>) -> Result<Response<Body>, Problem> {
     }
     let run = trace.follow_run(id.run).await?;
     let events = ResponseEvents::new(id.clone(), &record, None, call.query.starting_after);
-    Ok(with_trace(sse::response(Told::new(run, &record), None, may(&call), events), &id))
+    Ok(with_trace(sse::response(ToldRun::new(run, &record), None, call.may_watch(), events), &id))
 }
 
 async fn waits_for(trace: &Trace) -> Result<Vec<String>, Problem> {

@@ -1,7 +1,7 @@
 //! Answers as server-sent events.
 
 use super::leash::Leash;
-use super::told::{Step, Told};
+use super::told::{Step, ToldRun};
 use crate::stream::May;
 use crate::stream::sse::BEAT;
 use axum::body::Body;
@@ -23,7 +23,7 @@ pub trait Write: Send + 'static {
 }
 
 struct Stream<W> {
-    told: Told,
+    told: ToldRun,
     leash: Option<Leash>,
     may: May,
     write: W,
@@ -38,7 +38,7 @@ enum Place {
 }
 
 /// The answer that tells of a run until it has ended, the client goes, or its key is no longer good (`may`).
-pub fn response(told: Told, leash: Option<Leash>, may: May, write: impl Write) -> Response<Body> {
+pub fn response(told: ToldRun, leash: Option<Leash>, may: May, write: impl Write) -> Response<Body> {
     let stream = Stream { told, leash, may, write, place: Place::Before };
     let texts = futures_util::stream::unfold(stream, |mut stream| async move {
         let text = stream.next().await?;

@@ -76,7 +76,7 @@ pub fn texts(record: &RunRecord) -> Vec<Text> {
 }
 
 /// A run that is told of while it goes on.
-pub struct Told {
+pub struct ToldRun {
     trace: Trace,
     number: u32,
     run: Run,
@@ -102,12 +102,12 @@ struct Turn {
     is_whole: bool,
 }
 
-impl Told {
+impl ToldRun {
     /// Of a run that is followed, whose number is known.
-    pub fn new(run: Run, record: &RunRecord) -> Told {
+    pub fn new(run: Run, record: &RunRecord) -> ToldRun {
         let (trace, is_held) = (run.trace().clone(), is_held(record));
         let (turn, ready) = (Turn::default(), VecDeque::new());
-        Told { trace, number: record.run, run, is_held, turn, ready, has_ended: false }
+        ToldRun { trace, number: record.run, run, is_held, turn, ready, has_ended: false }
     }
 
     /// The next step; `None` after the end. Cancel safe. Errors: the run cannot be driven on, or its log cannot be read.

@@ -1,10 +1,12 @@
 //! The routes, in the order of the document.
 
+mod agent_core;
 mod control;
 mod decide;
 mod keys;
 mod lists;
 mod look;
+mod metrics;
 mod runs;
 pub mod start;
 mod traces;
@@ -18,11 +20,13 @@ pub fn all() -> Result<Vec<Route>, String> {
         traces::routes()?,
         look::routes()?,
         runs::routes()?,
+        agent_core::routes()?,
         control::routes()?,
         decide::routes()?,
         watch::routes()?,
         lists::routes()?,
         keys::routes()?,
+        metrics::routes()?,
     ];
     Ok(parts.into_iter().flatten().collect())
 }

@@ -5,6 +5,7 @@ use crate::access::scope::Scope;
 use crate::call::Call;
 use crate::problem::Problem;
 use crate::route::{Route, group};
+use crate::telemetry::otel_trace_id;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mainpath::Trace;
@@ -181,6 +182,9 @@ struct TraceDetail {
     goal_tree: Map<String, Value>,
     /// The agents that it has started.
     sub_traces: Vec<SubTrace>,
+    /// The id of the trace in OpenTelemetry that shows its last run; absent before the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    otel_trace_id: Option<String>,
     /// What else is known of it: task, model, totals, result, …
     #[serde(flatten)]
     meta: Map<String, Value>,
@@ -199,12 +203,15 @@ async fn detail(call: Call) -> Result<TraceDetail, Problem> {
     let mut meta = object(seen.meta);
     let said = meta.remove("status").and_then(|status| status.as_str().map(String::from)).unwrap_or_default();
     meta.remove("trace_id");
+    let run = trace.state().await?.counts.runs;
+    let otel_trace_id = (run > 0).then(|| otel_trace_id(trace.id(), run));
     let status = if said == "running" { standing(&trace).await?.into() } else { said };
     Ok(TraceDetail {
         trace_id: trace.id().clone(),
         status,
         goal_tree: object(seen.plan),
         sub_traces: seen.agents,
+        otel_trace_id,
         meta,
     })
 }

@@ -3,18 +3,16 @@
 use super::traces::most;
 use crate::about;
 use crate::access::scope::Scope;
-use crate::answer::key_of;
 use crate::call::Call;
 use crate::problem::{Kind, Problem};
 use crate::route::{Gives, Route, group};
-use crate::stream::{Cursor, Feed, May, Wanted, socket, sse};
+use crate::stream::{Cursor, Feed, Wanted, socket, sse};
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use mainpath::trace::Facts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
 
 pub fn routes() -> Result<Vec<Route>, String> {
     let page = Gives {
@@ -98,12 +96,6 @@ fn header_of<'a, Q, B>(call: &'a Call<Q, B>, name: &str) -> Option<&'a str> {
     call.headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// Whether the key of a request is still good.
-fn may<Q, B>(call: &Call<Q, B>) -> May {
-    let (app, key) = (Arc::clone(&call.app), key_of(&call.headers).map(String::from));
-    Arc::new(move || app.who(key.as_deref()).is_ok_and(|who| who.may(Scope::Read)))
-}
-
 async fn events(call: Call<EventsQuery>) -> Result<Response<Body>, Problem> {
     let trace = call.trace().await?;
     let wanted = call.query.wanted(header_of(&call, "last-event-id"));
@@ -112,14 +104,14 @@ async fn events(call: Call<EventsQuery>) -> Result<Response<Body>, Problem> {
         return page(&call, &trace, &wanted).await;
     }
     let is_resumed = wanted.cursor.is_some();
-    let feed = Feed::open(trace, wanted, may(&call)).await?;
+    let feed = Feed::open(trace, wanted, call.may_watch()).await?;
     // A page's EventSource comes back for ever unless it is told that nothing follows.
     if is_resumed && feed.is_over {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::NO_CONTENT;
         return Ok(response);
     }
-    Ok(sse::response(feed))
+    Ok(sse::response(call.app.watched(feed)))
 }
 
 async fn page(call: &Call<EventsQuery>, trace: &mainpath::Trace, wanted: &Wanted) -> Result<Response<Body>, Problem> {
@@ -151,7 +143,7 @@ async fn watch(mut call: Call<EventsQuery>) -> Result<Response<Body>, Problem> {
         return Err(Problem::new(Kind::UNSUPPORTED, "this is a WebSocket: ask for an upgrade, or use …/events"));
     };
     let wanted = call.query.wanted(None);
-    let feed = Feed::open(trace, wanted, may(&call)).await?;
+    let feed = call.app.watched(Feed::open(trace, wanted, call.may_watch()).await?);
     let upgrade = upgrade.max_message_size(64 << 10).max_frame_size(64 << 10).protocols(["mainpath"]);
     Ok(upgrade.on_upgrade(|opened| socket::give(opened, feed)))
 }

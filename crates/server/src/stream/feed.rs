@@ -5,6 +5,7 @@ use mainpath::types::EventId;
 use mainpath::{Error, Run, RunEvent, Trace};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -34,6 +35,8 @@ pub struct Wanted {
     pub follow: bool,
 }
 
+type Last = Pin<Box<dyn Future<Output = Frame> + Send>>;
+
 /// The frames of a trace.
 pub struct Feed {
     trace: Trace,
@@ -43,6 +46,10 @@ pub struct Feed {
     run: Option<Run>,
     ready: VecDeque<Frame>,
     has_ended: bool,
+    /// What comes in the place of `end`.
+    last: Option<Last>,
+    /// What is dropped with it.
+    held: Option<Box<dyn Send>>,
     /// Whether, when it was opened, all had been seen and nothing went on.
     pub is_over: bool,
     /// Whether whoever watches may still do so.
@@ -83,10 +90,24 @@ impl Feed {
             run: None,
             ready,
             has_ended: false,
+            last: None,
+            held: None,
             is_over,
             may,
             looked: Instant::now(),
         })
+    }
+
+    /// The same with another last frame than `end`.
+    pub fn ending_with(mut self, last: impl Future<Output = Frame> + Send + 'static) -> Feed {
+        self.last = Some(Box::pin(last));
+        self
+    }
+
+    /// The same with something that is dropped together with it.
+    pub fn holding(mut self, held: impl Send + 'static) -> Feed {
+        self.held = Some(Box::new(held));
+        self
     }
 
     /// The next frame; `None` at the end. Cancel safe.
@@ -121,6 +142,14 @@ impl Feed {
                             self.run = None;
                             self.skips = self.cursor.skips(self.trace.id());
                         }
+                    }
+                }
+                None if self.last.is_some() => {
+                    if let Some(last) = &mut self.last {
+                        let frame = last.await;
+                        self.has_ended = true;
+                        self.last = None;
+                        self.ready.push_back(frame);
                     }
                 }
                 None => {

@@ -21,7 +21,8 @@ async fn no_request_that_the_document_allows_or_not_breaks_the_server_or_the_doc
         Command::new(tool)
             .arg("--config-file")
             .arg(config)
-            .args(["run", &format!("http://{address}/openapi.json"), "--no-color", "--seed", "7", "--workers", "2"])
+            // One worker: with several, CPython 3.11 fails now and then where Hypothesis reads the source of its own functions.
+            .args(["run", &format!("http://{address}/openapi.json"), "--no-color", "--seed", "7", "--workers", "1"])
             .args(["--header", &format!("Authorization: Bearer {key}"), "--max-examples", &examples])
             // What the rules of an agent, a folder or a model allow is in no schema.
             .args(["--exclude-checks", "positive_data_acceptance", "--phases", "examples,coverage,fuzzing"])

@@ -3,10 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "these are tests")]
 
 mod access;
+mod agent_core;
 mod bodies;
 mod fuzz;
+mod metrics;
 mod once;
 mod openai;
 mod openai_sdk;
 mod streams;
 mod support;
+mod telemetry;

@@ -1,0 +1,94 @@
+//! `mainpath agent-core`: a request on standard input, what came of it on standard output, for workflow engines that start programs.
+
+use crate::exit::{Exit, Failure};
+use crate::runs::signals::Signals;
+use crate::ui::out::out;
+use crate::ui::text::plain;
+use clap::Args;
+use mainpath::agent_core::{AgentCoreRequest, Refused, Terms};
+use mainpath::{Host, agent};
+use mainpath_server::problem::{Kind, Problem};
+use serde_json::{Value, json};
+use std::io::{IsTerminal, Read};
+use std::path::PathBuf;
+
+/// The largest request, in bytes.
+const LARGEST: u64 = 64 << 20;
+
+/// `mainpath agent-core`
+#[derive(Args, Debug)]
+pub struct AgentCoreArgs {
+    /// The folder to work in [default: the current one]
+    #[arg(short = 'C', long = "workspace", value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+    /// Print the JSON Schema of requests instead
+    #[arg(long)]
+    pub schema: bool,
+}
+
+/// `mainpath agent-core`
+pub async fn agent_core(args: AgentCoreArgs) -> Result<Exit, Failure> {
+    if args.schema {
+        out(&AgentCoreRequest::schema().to_string())?;
+        return Ok(Exit::Ok);
+    }
+    let workspace = agent::workspace(args.workspace.as_deref())?;
+    let given = match request()? {
+        Ok(given) => given,
+        Err(why) => return told(&Problem::new(Kind::NOT_JSON, why)),
+    };
+    let request = match AgentCoreRequest::read(given) {
+        Ok(request) => request,
+        Err(wrong) => return told(&Problem::of_body(wrong)),
+    };
+    let tell = |line: &str| eprintln!("! {}", plain(line));
+    let mut signals = Signals::listen()?;
+    let host = Host::from_home_in(&workspace, tell).await?;
+    let run = match host.agent_core(&request, Terms { workspace, once: None }).await {
+        Ok(run) => run,
+        Err(Refused::Failed(error)) => return Err(error.into()),
+        Err(fields @ Refused::Fields(_)) => return told(&fields.into()),
+    };
+    let trace = run.trace().clone();
+    let mut ended = Box::pin(run.outcome());
+    let outcome = tokio::select! {
+        outcome = ended.as_mut() => outcome,
+        _ = signals.next() => {
+            trace.stop().await?;
+            tokio::select! {
+                outcome = ended.as_mut() => outcome,
+                _ = signals.next() => return Ok(Exit::Interrupted),
+            }
+        }
+    }?;
+    out(&json!(trace.executed().await?).to_string())?;
+    // What is written beside the log is written before the program ends.
+    host.runtime().rest().await;
+    Ok(Exit::of(outcome.reason, outcome.error.map(|error| error.kind)))
+}
+
+/// What stands on standard input. Errors: why it is no JSON.
+fn request() -> Result<Result<Value, String>, Failure> {
+    if std::io::stdin().is_terminal() {
+        return Err(Failure::usage("give the request on standard input: mainpath agent-core < request.json"));
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(Failure::usage(format!("the request has more than {LARGEST} bytes")));
+    }
+    Ok(serde_json::from_slice(&bytes).map_err(|error| format!("the request is not JSON: {error}")))
+}
+
+/// A problem with the request: for programs on standard output, for people a line for each field.
+fn told(problem: &Problem) -> Result<Exit, Failure> {
+    out(&json!(problem).to_string())?;
+    if problem.errors.is_empty() {
+        eprintln!("mainpath: {}", plain(&problem.detail));
+    }
+    for field in &problem.errors {
+        let pointer = if field.pointer.is_empty() { "the request" } else { &field.pointer };
+        eprintln!("mainpath: {}: {}", plain(pointer), plain(&field.detail));
+    }
+    Ok(Exit::Usage)
+}

@@ -1,0 +1,160 @@
+//! From a request to a run.
+
+use super::request::{AgentCoreConfig, AgentCoreRequest, Conversation};
+use super::wrong::{Refused, WrongField};
+use crate::agent::{AgentOptions, LimitOptions, Sampling};
+use crate::{Error, ErrorKind, Host, Run};
+use mainpath_policy::ToolNames;
+use mainpath_providers::history::Loose;
+use mainpath_store::Once;
+use mainpath_types::{ApprovalMode, EffectClass, Profile, Protocol, Role};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What a run has besides its request.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// The folder that it works in.
+    pub workspace: PathBuf,
+    /// The caller's own key: asked again under it, it is the same run.
+    pub once: Option<Once>,
+}
+
+impl Host {
+    /// Starts the run of a request to the agent core. Nobody is asked in it: a call that a rule wants a person to decide is denied.
+    /// Errors: every field that cannot be used, or why the run cannot be started.
+    pub async fn agent_core(&self, request: &AgentCoreRequest, terms: Terms) -> Result<Run, Refused> {
+        let (mut wrong, task) = match task(request) {
+            Ok(task) => (Vec::new(), Some(task)),
+            Err(field) => (vec![field], None),
+        };
+        let config = &request.config;
+        wrong.extend(wrong_tools(self, &config.allowed_tools));
+        wrong.extend(wrong_model(self, &config.model));
+        let Some(task) = task.filter(|_| wrong.is_empty()) else { return Err(Refused::Fields(wrong)) };
+        let mut agent = self.agent(&config.model).options(options(config)).workspace(&terms.workspace);
+        agent = agent.approvals(ApprovalMode::Deny).without_memory();
+        // Patterns may mean tools that wait for a person, whom nobody would tell of it.
+        for tool in asking(self) {
+            agent = agent.deny(tool);
+        }
+        if let Some(once) = terms.once {
+            agent = agent.once(once);
+        }
+        let run = match task {
+            Task::Prompt(prompt) => agent.start(prompt).await,
+            Task::Messages(messages) => agent.start_with(messages).await,
+        };
+        run.map_err(by_field)
+    }
+}
+
+/// What is to be done.
+enum Task {
+    Prompt(String),
+    Messages(Loose),
+}
+
+fn task(request: &AgentCoreRequest) -> Result<Task, WrongField> {
+    let wrong = |pointer: &str, detail: &str| Err(WrongField::new(pointer, detail));
+    match (&request.prompt, &request.messages_json) {
+        (Some(_), Some(_)) => wrong("/messages_json", "give prompt or messages_json, not both"),
+        (None, None) => wrong("/prompt", "is missing: give prompt or messages_json"),
+        (Some(prompt), None) if prompt.trim().is_empty() => wrong("/prompt", "is empty"),
+        (Some(prompt), None) => Ok(Task::Prompt(prompt.clone())),
+        (None, Some(messages)) => conversation(messages),
+    }
+}
+
+fn conversation(messages: &Conversation) -> Result<Task, WrongField> {
+    let wrong = |detail: String| WrongField::new("/messages_json", detail);
+    let read = |text: &str| Loose::read(None, text).map_err(|error| wrong(error.to_string()));
+    let text = messages.text();
+    let mut tried = read(&text)?;
+    drop(tried.take_system());
+    match tried.heal(false).messages.last() {
+        None => Err(wrong("has no message to answer".into())),
+        Some(last) if last.role != Role::User => {
+            Err(wrong("the last message is not a user's: there is nothing to answer".into()))
+        }
+        Some(_) => Ok(Task::Messages(read(&text)?)),
+    }
+}
+
+fn wrong_tools(host: &Host, allowed: &[String]) -> Vec<WrongField> {
+    let (specs, hidden) = (host.tools().specs(), host.tools().hidden());
+    let known = || specs.iter().map(|tool| tool.name.as_str()).chain(hidden.iter().map(String::as_str));
+    let asking = asking(host);
+    let mut seen: Vec<String> = Vec::new();
+    let mut problem = |text: &str| {
+        let read: ToolNames = match text.parse::<ToolNames>() {
+            Ok(read) => read,
+            Err(why) => return Some(why),
+        };
+        if let Err(why) = read.check(known()) {
+            return Some(why);
+        }
+        let own = read.one().unwrap_or(text).to_string();
+        if asking.contains(&own) {
+            return Some(format!("{own} waits for a person, and nobody can be asked here"));
+        }
+        if seen.contains(&own) {
+            return Some(format!("{own} is named twice"));
+        }
+        if read.one().is_some() && !own.starts_with("mcp__") && !known().any(|tool| tool == own) {
+            return Some(format!("{own} is off here"));
+        }
+        seen.push(own);
+        None
+    };
+    let found = allowed.iter().enumerate();
+    found
+        .filter_map(|(at, text)| Some(WrongField::new(format!("/config/allowed_tools/{at}"), problem(text)?)))
+        .collect()
+}
+
+/// The tools that wait for a person.
+fn asking(host: &Host) -> Vec<String> {
+    let tools = host.tools().specs().into_iter();
+    tools.filter(|tool| tool.effect == EffectClass::AskPerson).map(|tool| tool.name).collect()
+}
+
+fn wrong_model(host: &Host, model: &str) -> Option<WrongField> {
+    let error = host.check_model(model).err().filter(|error| error.kind() != ErrorKind::Auth)?;
+    Some(WrongField::new("/config/model", error.message()))
+}
+
+fn options(config: &AgentCoreConfig) -> AgentOptions {
+    let seconds = |seconds: u32| Duration::from_secs(seconds.into());
+    AgentOptions {
+        profile: Some(Profile::AgentCore),
+        tools: Some(config.allowed_tools.clone()),
+        sampling: Sampling {
+            temperature: config.temperature,
+            // One bare JSON object a turn, on every model.
+            protocol: Some(Protocol::Json),
+            tolerant: false,
+            ..Sampling::default()
+        },
+        limits: LimitOptions {
+            turns: Some(config.max_steps),
+            calls: config.max_tool_calls,
+            tokens: config.total_token_budget,
+            time: config.timeout.map(seconds),
+            call_time: config.single_call_timeout.map(seconds),
+            observation_chars: config.observation_max_len,
+            ..LimitOptions::default()
+        },
+        ..AgentOptions::default()
+    }
+}
+
+/// What the host says of a field of an agent, as the field of the request.
+fn by_field(error: Error) -> Refused {
+    let pointer = match error.field() {
+        Some("tools" | "limits.rates") => "/config/allowed_tools",
+        Some("messages") => "/messages_json",
+        _ => return Refused::Failed(error),
+    };
+    Refused::Fields(vec![WrongField::new(pointer, error.problem().trim_start_matches([':', ' ']))])
+}

@@ -1,0 +1,185 @@
+//! What came of a run, as whoever called it reads it. It is computed from the log, in which no secret stands.
+
+use crate::trace::Read;
+use crate::{Error, Trace};
+use mainpath_core::{Bodies, Call, Item, Shown, arguments_in, message};
+use mainpath_runtime::run_stats::runs;
+use mainpath_runtime::{Hydrated, views};
+use mainpath_types::{CallId, Event, EventKind, FinishReason, Part, Resolution, ResolveCause, TraceId, text_of};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// A request that was executed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Executed {
+    /// The outputs, by the name of the tool.
+    pub outputs: Outputs,
+    /// The trace: everything that can be looked up of the run.
+    pub trace_id: TraceId,
+}
+
+/// The outputs, by the name of the tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Outputs {
+    /// Those of the agent core.
+    pub agent_core: AgentCoreOutput,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AgentCoreOutput {
+    /// The primary output: the model's answer, or a stand-in that says what was done, what blocks and what to do next.
+    pub final_answer: String,
+    /// The calls, in their order.
+    pub trace: Vec<Step>,
+    /// The tools that ran.
+    pub used_tools: BTreeMap<String, UsedTool>,
+    /// Why the run ended.
+    pub finish_reason: FinishReason,
+}
+
+/// A call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Step {
+    /// Which answer of the model wanted it, from 1.
+    pub step: u32,
+    /// What was to be done.
+    pub action: Action,
+    /// What the model was shown of its result.
+    pub observation: String,
+    /// How long it ran, in milliseconds.
+    pub elapsed_ms: u64,
+    /// A code, where it did not go well: `denied`, `refused`, `timeout`, `skipped`, `interrupted`, or the tool's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// What was to be done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Action {
+    /// The tool.
+    pub tool: String,
+    /// Its arguments: an object, or a text where they are no JSON.
+    pub args: Value,
+}
+
+/// How much a tool was used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UsedTool {
+    /// How often it ran.
+    pub count: u32,
+    /// For how long in all, in milliseconds.
+    pub total_ms: u64,
+}
+
+impl Trace {
+    /// What came of its last run, as whoever calls the agent core reads it. Errors: there was none, or it has not ended.
+    pub async fn executed(&self) -> Result<Executed, Error> {
+        let read = self.look().await?;
+        let store = self.host().at(self.id());
+        let ending = views::ending(store.scoped(), &read.state, &read.bodies).await?;
+        let Some(ending) = ending else { return Err(self.unfinished().await?) };
+        let mut whole = Hydrated::with_lines(&read.bodies);
+        let mut trace = Vec::new();
+        for made in calls_of_last_run(&read.log.events) {
+            let Some(row) = read.state.calls.get(made.call).filter(|row| row.result > 0) else { continue };
+            whole.load(store.scoped(), row.result).await?;
+            trace.push(step(&read, &whole, row, &made));
+        }
+        let stats = runs(self.id(), &read.log.events).pop().unwrap_or_default();
+        let used = stats.counts.tools.into_iter().map(|(tool, stats)| {
+            let count = stats.ran.saturating_add(stats.broken_off);
+            (tool, UsedTool { count, total_ms: stats.total_ms.saturating_add(stats.broken_off_ms) })
+        });
+        let used_tools = used.filter(|(_, used)| used.count > 0).collect();
+        let agent_core =
+            AgentCoreOutput { final_answer: ending.answer, trace, used_tools, finish_reason: ending.reason };
+        Ok(Executed { outputs: Outputs { agent_core }, trace_id: self.id().clone() })
+    }
+}
+
+/// A call that the model wanted made.
+struct Made {
+    call: CallId,
+    /// The answer, counted from 1 in its run.
+    step: u32,
+    /// The tool, as the model names it.
+    named: String,
+}
+
+/// The calls of the last run, those that only look back into the conversation left out.
+fn calls_of_last_run(events: &[Event]) -> Vec<Made> {
+    let began = events.iter().rposition(|event| matches!(event.kind, EventKind::RunStarted(_))).unwrap_or(0);
+    let (before, run) = events.split_at(began);
+    let earlier = before.iter().map(|event| event.turn).max().unwrap_or(0);
+    let mut made = Vec::new();
+    for event in run {
+        let step = event.turn.saturating_sub(earlier);
+        match &event.kind {
+            EventKind::ModelFinished(data) if !data.aside => {
+                made.extend(data.calls().map(|call| Made { call: call.id, step, named: call.written.name.into() }))
+            }
+            EventKind::CallReopened(data) => made.push(Made { call: data.made(), step, named: String::new() }),
+            _ => {}
+        }
+    }
+    made
+}
+
+fn step(read: &Read, bodies: &Hydrated<'_>, row: &Call, made: &Made) -> Step {
+    let arguments = bodies.get(row.arguments).and_then(|kind| arguments_in(kind, row.id)).unwrap_or_default();
+    let args = serde_json::from_str(arguments).unwrap_or_else(|_| arguments.into());
+    let item = Item::Result { seq: row.id.seq, call: row.id, event: row.result, shown: Shown::Whole };
+    let shown = message(&read.state, bodies, &item).map(|message| message.parts).unwrap_or_default();
+    let Ended { elapsed_ms, error } = ended(bodies, row);
+    let tool = row.tool.as_deref().unwrap_or(&made.named).to_string();
+    Step { step: made.step, action: Action { tool, args }, observation: words(&shown), elapsed_ms, error }
+}
+
+/// The words of a result.
+fn words(parts: &[Part]) -> String {
+    let of = |part: &Part| match part {
+        Part::ToolResult { content, .. } => text_of(content),
+        other => text_of(std::slice::from_ref(other)),
+    };
+    parts.iter().map(of).collect::<Vec<_>>().join("\n")
+}
+
+struct Ended {
+    elapsed_ms: u64,
+    error: Option<String>,
+}
+
+/// How a call ended.
+fn ended(bodies: &Hydrated<'_>, row: &Call) -> Ended {
+    let at_once = |resolution| match resolution {
+        Resolution::Ok => None,
+        Resolution::Denied => Some("denied".to_string()),
+        // It never ran: its tool or its arguments were wrong.
+        _ => Some("refused".into()),
+    };
+    match bodies.get(row.result) {
+        Some(EventKind::CallResolved(data)) => {
+            let error = match data.resolution {
+                Resolution::Ok => None,
+                Resolution::Error if data.cause == ResolveCause::Timeout => Some("timeout".into()),
+                Resolution::Error => {
+                    let code = data.output.as_ref().and_then(|output| output.error.clone());
+                    Some(code.unwrap_or_else(|| "error".into()))
+                }
+                Resolution::Denied => Some("denied".into()),
+                Resolution::Skipped => Some("skipped".into()),
+                Resolution::Interrupted => Some("interrupted".into()),
+                Resolution::Unknown => Some("unknown".into()),
+            };
+            Ended { elapsed_ms: data.elapsed_ms, error }
+        }
+        Some(EventKind::ModelFinished(data)) => {
+            let ended = data.call(row.id.index).and_then(|call| call.planned.ended());
+            Ended { elapsed_ms: 0, error: ended.and_then(|(resolution, _)| at_once(resolution)) }
+        }
+        _ => Ended { elapsed_ms: 0, error: None },
+    }
+}
