@@ -4,16 +4,14 @@ use crate::entry::{Broken, Entry, Placed};
 use crate::error::ExperienceError;
 use crate::find::{Found, Query, Terms, searched};
 use crate::read::{Contents, read_text};
-use crate::stamp::{Stamp, unreadable};
+use crate::stamp::{Looked, Stamp, unreadable};
 use crate::vectors::{Near, Unembedded, Vector, keep, key, nearest};
 use mainpath_skills::{Problem, words};
 use rusqlite::{
     Connection, ErrorCode, OptionalExtension, Result, Transaction, TransactionBehavior, params, params_from_iter,
 };
-use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::OpenOptions;
-use std::hash::{Hash, Hasher};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -79,15 +77,15 @@ impl Cache {
     pub fn refresh(
         &mut self,
         folder: &Path,
-        stamps: Vec<Stamp>,
+        looked: &Looked,
         read: impl Fn(&Stamp) -> std::result::Result<String, Problem>,
     ) -> std::result::Result<(), ExperienceError> {
-        let done = refresh(&mut self.db, folder, &stamps, &read);
+        let done = refresh(&mut self.db, folder, looked, &read);
         match done {
             // What another made of it is made anew, once.
             Err(error) if is_damage(&error) => Cache::open(&self.path)
                 .map(|cache| *self = cache)
-                .and_then(|()| refresh(&mut self.db, folder, &stamps, &read).map_err(|source| self.failed(source))),
+                .and_then(|()| refresh(&mut self.db, folder, looked, &read).map_err(|source| self.failed(source))),
             done => done.map_err(|source| self.failed(source)),
         }
     }
@@ -175,15 +173,10 @@ fn is_damage(error: &rusqlite::Error) -> bool {
 fn refresh(
     db: &mut Connection,
     folder: &Path,
-    stamps: &[Stamp],
+    looked: &Looked,
     read: &dyn Fn(&Stamp) -> std::result::Result<String, Problem>,
 ) -> Result<()> {
-    let mut hasher = DefaultHasher::new();
-    folder.hash(&mut hasher);
-    for stamp in stamps {
-        (&stamp.name, stamp.len, stamp.at, stamp.inode, stamp.is_file).hash(&mut hasher);
-    }
-    let sum = i64::from_ne_bytes(hasher.finish().to_ne_bytes());
+    let sum = looked.sum(folder);
     let known: Option<i64> =
         db.query_row("SELECT value FROM mark WHERE name = 'sum'", [], |row| row.get(0)).optional()?;
     if known == Some(sum) {
@@ -192,19 +185,19 @@ fn refresh(
     // Begun as a writer: who has read first cannot become one while another writes.
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut gone = known_files(&transaction)?;
-    for stamp in stamps {
+    for stamp in looked.stamps() {
         let is_known = gone.remove(&stamp.name);
-        if is_known.as_ref().is_some_and(|(_, known)| known == stamp) {
+        if is_known.as_ref().is_some_and(|(_, known)| *known == stamp) {
             continue;
         }
         if let Some((n, _)) = is_known {
             remove(&transaction, n)?;
         }
-        let contents = match read(stamp) {
+        let contents = match read(&stamp) {
             Ok(text) => read_text(&folder.join(&stamp.name), &text),
             Err(problem) => Contents { broken: vec![unreadable(folder, &stamp.name, &problem)], ..Contents::default() },
         };
-        put(&transaction, stamp, &contents)?;
+        put(&transaction, &stamp, &contents)?;
     }
     for (n, _) in gone.into_values() {
         remove(&transaction, n)?;

@@ -6,7 +6,7 @@ use crate::entry::{Draft, Entry, Placed, Status};
 use crate::error::ExperienceError;
 use crate::find::{Found, Query};
 use crate::read::{Contents, check, read_block, read_text};
-use crate::stamp::{Listed, Stamp, stamps};
+use crate::stamp::{Listed, Stamp, look};
 use crate::vectors::{Near, Unembedded, Vector};
 use crate::write::{name_of_status, tame, text_of, with_field};
 use mainpath_skills::{Problem, open_file_in, open_folder, read_whole};
@@ -70,7 +70,7 @@ impl Experiences {
 
     /// Whether there is a file that could hold an entry. Reads nothing.
     pub fn is_empty(&self) -> bool {
-        stamps(&self.folder, &self.listed).is_ok_and(|stamps| stamps.is_empty())
+        look(&self.folder, &self.listed).is_ok_and(|looked| looked.is_empty())
     }
 
     /// Everything that is there, in the order of the files' names. Errors: the folder or the cache cannot be read.
@@ -204,9 +204,9 @@ impl Experiences {
 
     /// The cache as the files are now; `None` where there are none.
     fn fresh(&self) -> Result<MutexGuard<'_, Option<Cache>>, ExperienceError> {
-        let stamps = stamps(&self.folder, &self.listed).map_err(|error| self.io(error))?;
+        let looked = look(&self.folder, &self.listed).map_err(|error| self.io(error))?;
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        if stamps.is_empty() {
+        if looked.is_empty() {
             *cache = None;
             return Ok(cache);
         }
@@ -221,7 +221,7 @@ impl Experiences {
             Some(open) => open,
             None => Cache::open(&self.cache_file)?,
         };
-        cache.insert(fresh).refresh(&self.folder, stamps, read)?;
+        cache.insert(fresh).refresh(&self.folder, &looked, read)?;
         Ok(cache)
     }
 

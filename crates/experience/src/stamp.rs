@@ -4,8 +4,10 @@ use crate::entry::Broken;
 use mainpath_skills::Problem;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, open, statat};
 use rustix::io::Errno;
+use std::collections::hash_map::DefaultHasher;
 use std::ffi::CString;
 use std::fs::File;
+use std::hash::{Hash, Hasher};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -36,10 +38,49 @@ pub(crate) struct Listed {
     names: Arc<Vec<CString>>,
 }
 
-/// The files that may hold entries, in the order of their names.
-pub(crate) fn stamps(folder: &Path, listed: &Mutex<Option<Listed>>) -> io::Result<Vec<Stamp>> {
+/// The files of a folder as they were when it was looked at: an unchanged folder is told by its sum, without anything made for each file.
+#[derive(Default)]
+pub(crate) struct Looked {
+    names: Arc<Vec<CString>>,
+    /// One for each name; `None`: it is no file that may hold entries, or gone meanwhile.
+    seen: Vec<Option<Seen>>,
+}
+
+/// What of a file changes when it does.
+#[derive(Clone, Copy, Hash)]
+struct Seen {
+    len: i64,
+    at: i64,
+    inode: i64,
+    is_file: bool,
+}
+
+impl Looked {
+    /// Whether there is no file that may hold entries.
+    pub fn is_empty(&self) -> bool {
+        self.seen.iter().all(Option::is_none)
+    }
+
+    /// A number that is another one if any file of the folder is.
+    pub fn sum(&self, folder: &Path) -> i64 {
+        let mut hasher = DefaultHasher::new();
+        (folder, &*self.names, &self.seen).hash(&mut hasher);
+        i64::from_ne_bytes(hasher.finish().to_ne_bytes())
+    }
+
+    /// The files that may hold entries, in the order of their names.
+    pub fn stamps(&self) -> impl Iterator<Item = Stamp> {
+        self.names.iter().zip(&self.seen).filter_map(|(name, seen)| {
+            let Seen { len, at, inode, is_file } = (*seen)?;
+            Some(Stamp { name: String::from_utf8_lossy(name.to_bytes()).into_owned(), len, at, inode, is_file })
+        })
+    }
+}
+
+/// Looks at the files that may hold entries: at each, since one that is written in its place leaves its folder as it is.
+pub(crate) fn look(folder: &Path, listed: &Mutex<Option<Listed>>) -> io::Result<Looked> {
     let handle = match open(folder, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) {
-        Err(Errno::NOENT) => return Ok(Vec::new()),
+        Err(Errno::NOENT) => return Ok(Looked::default()),
         handle => handle?,
     };
     let changed = File::from(handle.try_clone()?).metadata()?.modified()?;
@@ -52,17 +93,20 @@ pub(crate) fn stamps(folder: &Path, listed: &Mutex<Option<Listed>>) -> io::Resul
     let settled = changed.elapsed().is_ok_and(|ago| ago > SETTLED);
     *listed = settled.then(|| Listed { changed, names: Arc::clone(&names) });
     drop(listed);
+    let mut seen = vec![None; names.len()];
     if names.len() < MANY {
-        return stamps_of(&handle, &names);
+        see(&handle, &names, &mut seen)?;
+        return Ok(Looked { names, seen });
     }
     // Looking at each takes nearly all of the time, and none of it needs another.
-    let (first, second) = names.split_at(names.len() / 2);
+    let half = names.len() / 2;
+    let ((first, second), (left, right)) = (names.split_at(half), seen.split_at_mut(half));
     std::thread::scope(|scope| {
-        let second = scope.spawn(|| stamps_of(&handle, second));
-        let mut found = stamps_of(&handle, first)?;
-        found.extend(second.join().unwrap_or_else(|_| Err(io::Error::other("a thread has died")))?);
-        Ok(found)
-    })
+        let second = scope.spawn(|| see(&handle, second, right));
+        see(&handle, first, left)?;
+        second.join().unwrap_or_else(|_| Err(io::Error::other("a thread has died")))
+    })?;
+    Ok(Looked { names, seen })
 }
 
 /// The names of the files that may hold entries. What begins with a dot is something else.
@@ -80,9 +124,8 @@ fn names(folder: &OwnedFd) -> io::Result<Vec<CString>> {
     Ok(names)
 }
 
-fn stamps_of(folder: &OwnedFd, names: &[CString]) -> io::Result<Vec<Stamp>> {
-    let mut found = Vec::with_capacity(names.len());
-    for name in names {
+fn see(folder: &OwnedFd, names: &[CString], seen: &mut [Option<Seen>]) -> io::Result<()> {
+    for (name, seen) in names.iter().zip(seen) {
         let stat = match statat(folder, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW) {
             // Gone meanwhile.
             Err(Errno::NOENT) => continue,
@@ -93,15 +136,14 @@ fn stamps_of(folder: &OwnedFd, names: &[CString]) -> io::Result<Vec<Stamp>> {
             continue;
         }
         let second = stat.st_mtime.saturating_mul(1_000_000_000);
-        found.push(Stamp {
-            name: String::from_utf8_lossy(name.to_bytes()).into_owned(),
+        *seen = Some(Seen {
             len: stat.st_size,
             at: second.saturating_add(i64::try_from(stat.st_mtime_nsec).unwrap_or(0)),
             inode: i64::try_from(stat.st_ino).unwrap_or(i64::MAX),
             is_file: kind == FileType::RegularFile,
         });
     }
-    Ok(found)
+    Ok(())
 }
 
 /// What is broken in a file that cannot be read.

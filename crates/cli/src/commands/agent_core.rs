@@ -6,6 +6,7 @@ use crate::ui::out::out;
 use crate::ui::text::plain;
 use clap::Args;
 use mainpath::agent_core::{AgentCoreRequest, Refused, Terms};
+use mainpath::runtime::views;
 use mainpath::{Host, agent};
 use mainpath_server::problem::{Kind, Problem};
 use serde_json::{Value, json};
@@ -62,8 +63,10 @@ pub async fn agent_core(args: AgentCoreArgs) -> Result<Exit, Failure> {
         }
     }?;
     out(&json!(trace.executed().await?).to_string())?;
-    // What is written beside the log is written before the program ends.
     host.runtime().rest().await;
+    if let Some(logs) = host.logs() {
+        views::write(logs.at(trace.id())).await?;
+    }
     Ok(Exit::of(outcome.reason, outcome.error.map(|error| error.kind)))
 }
 

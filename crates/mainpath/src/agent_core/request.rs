@@ -110,8 +110,12 @@ impl AgentCoreRequest {
 
 /// A line about a violation, which begins with `at POINTER: ` where it is not about the whole.
 fn violation(line: &str) -> WrongField {
-    match line.strip_prefix("at ").and_then(|rest| rest.split_once(": ")) {
-        Some((pointer, detail)) => WrongField::new(pointer.trim_end_matches('/'), detail),
-        None => WrongField::new("", line),
+    let (pointer, detail) = line.strip_prefix("at ").and_then(|rest| rest.split_once(": ")).unwrap_or(("", line));
+    let pointer = pointer.trim_end_matches('/');
+    // The field that is too many is named, not the object that it stands in.
+    let unknown = detail.strip_prefix("there is no property \"").and_then(|rest| rest.split('"').next());
+    match unknown {
+        Some(name) => WrongField::new(format!("{pointer}/{name}"), detail),
+        None => WrongField::new(pointer, detail),
     }
 }

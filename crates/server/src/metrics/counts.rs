@@ -1,7 +1,7 @@
 //! The counts. Labels have values of closed lists: tools that the host knows, routes, reasons, kinds. No word of anybody is among them.
 
 use super::held::Held;
-use super::text::{About, Counters, Histograms, gauge, info};
+use super::text::{Counters, Family, Histograms, gauge, info};
 use crate::observe::finding::{CallEnd, Finding, RequestEnd, RequestEnded, RunEnd};
 use mainpath::types::Resolution;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ const SHORT: &[f64] = &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 
 macro_rules! about {
     ($name:literal $help:literal $([$($label:literal),*])?) => {
-        About { name: concat!("mainpath_", $name), help: $help, labels: &[$($($label),*)?] }
+        Family { name: concat!("mainpath_", $name), help: $help, labels: &[$($($label),*)?] }
     };
 }
 

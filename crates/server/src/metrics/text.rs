@@ -12,7 +12,7 @@ const OTHERS: &str = "(others)";
 
 /// What is said of a family.
 #[derive(Clone, Copy, Debug)]
-pub struct About {
+pub struct Family {
     /// Its name.
     pub name: &'static str,
     /// What it counts.
@@ -23,13 +23,13 @@ pub struct About {
 
 /// Numbers that only grow, by labels.
 pub struct Counters {
-    about: About,
+    about: Family,
     values: Mutex<BTreeMap<Vec<String>, f64>>,
 }
 
 /// How long things took, by labels.
 pub struct Histograms {
-    about: About,
+    about: Family,
     /// The upper bounds, in seconds.
     bounds: &'static [f64],
     values: Mutex<BTreeMap<Vec<String>, Buckets>>,
@@ -56,7 +56,7 @@ fn key<T>(values: &BTreeMap<Vec<String>, T>, labels: &[&str]) -> Vec<String> {
 
 impl Counters {
     /// None yet. Without labels it is 0 from the beginning.
-    pub fn new(about: About) -> Counters {
+    pub fn new(about: Family) -> Counters {
         let values = if about.labels.is_empty() { BTreeMap::from([(Vec::new(), 0.0)]) } else { BTreeMap::new() };
         Counters { about, values: Mutex::new(values) }
     }
@@ -85,7 +85,7 @@ impl Counters {
 
 impl Histograms {
     /// None yet, with these upper bounds in seconds.
-    pub fn new(about: About, bounds: &'static [f64]) -> Histograms {
+    pub fn new(about: Family, bounds: &'static [f64]) -> Histograms {
         Histograms { about, bounds, values: Mutex::default() }
     }
 
@@ -121,25 +121,25 @@ impl Histograms {
 }
 
 /// The lines of a number that goes up and down.
-pub fn gauge(to: &mut String, about: &About, value: f64) {
+pub fn gauge(to: &mut String, about: &Family, value: f64) {
     head(to, about, "gauge");
     let _ = writeln!(to, "{} {value}", about.name);
 }
 
 /// The lines of a number that is always 1, and whose labels say something.
-pub fn info(to: &mut String, about: &About, labels: &[&str]) {
+pub fn info(to: &mut String, about: &Family, labels: &[&str]) {
     head(to, about, "gauge");
     let labels: Vec<String> = labels.iter().map(|label| (*label).to_string()).collect();
     let _ = writeln!(to, "{}{} 1", about.name, braced(about, &labels, None));
 }
 
-fn head(to: &mut String, about: &About, kind: &str) {
+fn head(to: &mut String, about: &Family, kind: &str) {
     let _ = writeln!(to, "# HELP {} {}", about.name, about.help);
     let _ = writeln!(to, "# TYPE {} {kind}", about.name);
 }
 
 /// Labels in braces; nothing if there are none.
-fn braced(about: &About, values: &[String], within: Option<&str>) -> String {
+fn braced(about: &Family, values: &[String], within: Option<&str>) -> String {
     let named = about.labels.iter().copied().zip(values.iter().map(String::as_str)).chain(within.map(|le| ("le", le)));
     let texts: Vec<String> = named.map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
     if texts.is_empty() { String::new() } else { format!("{{{}}}", texts.join(",")) }
@@ -153,7 +153,7 @@ fn escaped(value: &str) -> String {
 mod tests {
     use super::*;
 
-    const CALLS: About = About { name: "calls_total", help: "Calls.", labels: &["tool"] };
+    const CALLS: Family = Family { name: "calls_total", help: "Calls.", labels: &["tool"] };
 
     #[test]
     fn values_are_escaped_and_what_is_not_labelled_begins_with_0() {
@@ -164,13 +164,13 @@ mod tests {
         let all = "# HELP calls_total Calls.\n# TYPE calls_total counter\ncalls_total{tool=\"a\\\"b\\\\c\\nd\"} 1\ncalls_total{tool=\"x\"} 2.5\n";
         assert_eq!(text, all);
         let mut text = String::new();
-        Counters::new(About { labels: &[], ..CALLS }).write(&mut text);
+        Counters::new(Family { labels: &[], ..CALLS }).write(&mut text);
         assert_eq!(text.lines().last(), Some("calls_total 0"));
     }
 
     #[test]
     fn buckets_hold_all_that_took_at_most_so_long() {
-        let times = Histograms::new(About { name: "s", help: "S.", labels: &[] }, &[0.1, 1.0]);
+        let times = Histograms::new(Family { name: "s", help: "S.", labels: &[] }, &[0.1, 1.0]);
         [0.1, 0.5, 3.0].iter().for_each(|seconds| times.took(&[], *seconds));
         let mut text = String::new();
         times.write(&mut text);

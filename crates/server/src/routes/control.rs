@@ -1,6 +1,7 @@
 //! A trace is steered, stopped, copied and tidied.
 
 use super::runs::Begun;
+use super::start::said;
 use crate::about;
 use crate::access::scope::Scope;
 use crate::call::{Answer, Call, Nothing};
@@ -87,10 +88,6 @@ async fn stop(call: Call) -> Result<Answer<Sent>, Problem> {
 struct SayBody {
     /// What.
     message: String,
-}
-
-pub fn said(message: &str) -> Result<&str, Problem> {
-    if message.trim().is_empty() { Err(Problem::field("/message", "is empty")) } else { Ok(message) }
 }
 
 async fn steer(call: Call<Nothing, SayBody>) -> Result<Answer<Sent>, Problem> {

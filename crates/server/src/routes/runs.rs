@@ -1,7 +1,6 @@
 //! Agents are started, and go on.
 
-use super::control::said;
-use super::start::NewAgent;
+use super::start::{NewAgent, said};
 use crate::about;
 use crate::access::scope::Scope;
 use crate::call::{Answer, Call};

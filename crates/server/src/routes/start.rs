@@ -296,3 +296,8 @@ pub fn conversation(messages: &[Map<String, Value>]) -> Result<Loose, Problem> {
     let text = json!(messages).to_string();
     Loose::read(None, &text).map_err(|error| Problem::field("/messages", error.to_string()))
 }
+
+/// Something that is said. Errors: nothing is.
+pub fn said(message: &str) -> Result<&str, Problem> {
+    if message.trim().is_empty() { Err(Problem::field("/message", "is empty")) } else { Ok(message) }
+}
