@@ -2,7 +2,7 @@
 
 use super::builder::{Agent, Parts};
 use crate::skills::{preloads, select_named};
-use crate::{Error, ErrorKind, Host, Run, Status, Trace};
+use crate::{Error, ErrorKind, Host, Run, Trace};
 use mainpath_providers::history::Loose;
 use mainpath_runtime::import::{Origin, import};
 use mainpath_runtime::{Mail, RuntimeError, new_trace_id};
@@ -83,7 +83,8 @@ impl Agent {
             }
             done => {
                 done?;
-                Trace::new(host.clone(), id).resume().await
+                let trace = Trace::new(host.clone(), id);
+                once.map_or_else(|| trace.clone(), |once| trace.once(once.clone())).resume().await
             }
         }
     }
@@ -134,27 +135,19 @@ async fn started(host: &Host, once: Option<&Once>) -> Result<Option<Run>, Error>
         let problem = format!("the key was used for another request before, which made trace {id}");
         return Err(Error::new(ErrorKind::Reused, problem));
     }
-    let trace = Trace::new(host.clone(), id);
+    let trace = Trace::new(host.clone(), id).once(once.clone());
     let until = Instant::now() + PATIENCE;
     loop {
-        match trace.status().await? {
-            // Another begins it just now.
-            Status::Idle if host.at(trace.id()).driver().await?.is_some() && Instant::now() < until => {
-                tokio::time::sleep(LOOK).await;
-            }
-            // Looked at again after its driver was gone: it may have come to its end between the two looks.
-            Status::Idle | Status::Interrupted
-                if !matches!(trace.status().await?, Status::Idle | Status::Interrupted) => {}
-            // It was killed before, or while, it answered.
-            Status::Idle | Status::Interrupted => match trace.resume().await {
-                // Meanwhile it has come to its end.
-                Err(error) if error.kind() == ErrorKind::Refused && Instant::now() < until => {
-                    tokio::time::sleep(LOOK).await;
-                }
-                run => return run.map(Some),
-            },
-            _ => return Ok(Some(Run::first(trace))),
+        let state = trace.look().await?.state;
+        if state.run.is_none() && state.counts.runs == 0 && state.tree.head.is_some() {
+            // A conversation that nobody has had answered yet: who asks for that second, asks for the same under the key.
+            return trace.resume().await.map(Some);
         }
+        // It was killed before, or while, it answered; or another begins it just now.
+        if trace.drive().await? || state.counts.runs > 0 || Instant::now() >= until {
+            return Ok(Some(Run::first(Trace::new(host.clone(), trace.id().clone()))));
+        }
+        tokio::time::sleep(LOOK).await;
     }
 }
 

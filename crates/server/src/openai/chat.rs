@@ -1,7 +1,7 @@
 //! `POST /v1/chat/completions`.
 
 use super::chat_answer::{Chunks, Completion, failed};
-use super::conversation::{AgentSettings, BegunRun, HEADERS, WantedRun, begin, may};
+use super::conversation::{AgentSettings, BegunRun, HEADERS, WantedRun, begin};
 use super::format::{WantedForm, schema};
 use super::leash::Leash;
 use super::messages::SentMessages;
@@ -139,7 +139,12 @@ async fn complete(call: Call<Nothing, ChatBody>) -> Result<Response<Body>, Probl
     let mut told = ToldRun::new(run, &record);
     let (name, model) = (id.with("chatcmpl"), body.model.clone());
     let mut response = if body.stream == Some(true) {
-        sse::response(told, Some(leash), may(&call), Chunks::new(name, model, record.began, with_usage, &id.trace))
+        sse::response(
+            told,
+            Some(leash),
+            call.may_watch(),
+            Chunks::new(name, model, record.began, with_usage, &id.trace),
+        )
     } else {
         let record = loop {
             match told.next().await {

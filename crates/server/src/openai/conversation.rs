@@ -3,12 +3,9 @@
 use super::messages::SentMessages;
 use super::models::{Agent, find};
 use super::refused::unsupported;
-use crate::access::keys::bearer;
-use crate::access::scope::Scope;
 use crate::call::Call;
 use crate::problem::{FieldProblem, Kind, Problem};
 use crate::routes::start::{Limits, NewAgent, Rules, conversation};
-use crate::stream::May;
 use mainpath::event::RunEvent;
 use mainpath::types::{ApprovalMode, TraceId};
 use mainpath::{Run, RunRecord, Status, Trace};
@@ -16,7 +13,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// The headers that this face takes.
 pub const HEADERS: [(&str, &str); 3] = [
@@ -116,12 +112,6 @@ pub fn header<'a, Q, B>(call: &'a Call<Q, B>, name: &str) -> Result<Option<&'a s
     let Some(value) = call.headers.get(name.to_ascii_lowercase()) else { return Ok(None) };
     let text = value.to_str().map_err(|_| wrong_header(name, "is no ASCII text"))?;
     Ok(Some(text.trim()).filter(|text| !text.is_empty()))
-}
-
-/// Whether the key of a request is still good.
-pub fn may<Q, B>(call: &Call<Q, B>) -> May {
-    let (app, key) = (Arc::clone(&call.app), bearer(&call.headers).map(String::from));
-    Arc::new(move || app.who(key.as_deref()).is_ok_and(|who| who.may(Scope::Run)))
 }
 
 fn wrong_header(name: &str, detail: &str) -> Problem {

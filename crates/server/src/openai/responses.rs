@@ -1,7 +1,7 @@
 //! `/v1/responses`: a response is a run of a trace.
 
 use super::chat::effort;
-use super::conversation::{AgentSettings, BegunRun, HEADERS, ResponseId, WantedRun, begin, may};
+use super::conversation::{AgentSettings, BegunRun, HEADERS, ResponseId, WantedRun, begin};
 use super::format::{WantedForm, schema};
 use super::leash::Leash;
 use super::messages::SentMessages;
@@ -192,7 +192,7 @@ async fn create(call: Call<Nothing, ResponseBody>) -> Result<Response<Body>, Pro
     let mut told = ToldRun::new(run, &record);
     let response = if body.stream == Some(true) {
         let events = ResponseEvents::new(id.clone(), &record, Some(background), None);
-        sse::response(told, Some(leash), may(&call), events)
+        sse::response(told, Some(leash), call.may_watch(), events)
     } else {
         let record = if background { record } else { ended(&mut told).await? };
         leash.release();
@@ -274,7 +274,7 @@ async fn get(call: Call<ResponseQuery>) -> Result<Response<Body>, Problem> {
     }
     let run = trace.follow_run(id.run).await?;
     let events = ResponseEvents::new(id.clone(), &record, None, call.query.starting_after);
-    Ok(with_trace(sse::response(ToldRun::new(run, &record), None, may(&call), events), &id))
+    Ok(with_trace(sse::response(ToldRun::new(run, &record), None, call.may_watch(), events), &id))
 }
 
 async fn waits_for(trace: &Trace) -> Result<Vec<String>, Problem> {
