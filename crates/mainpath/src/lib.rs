@@ -50,7 +50,7 @@ mod reflection;
 #[cfg(feature = "home")]
 mod rule_names;
 pub mod rules;
-mod rules_asked;
+pub mod rules_asked;
 mod run;
 #[cfg(feature = "mcp")]
 pub mod servers;

@@ -1,11 +1,32 @@
 //! What rules say of a call that nobody has made.
 
 use crate::{Error, Host};
-use mainpath_policy::{Explanation, Rule, Rules, explain, sample};
-use mainpath_tools::Workspace;
+use mainpath_policy::{CallFacts, Explanation, Folders, Rule, Rules, explain, sample};
+use mainpath_tools::{Tools, Workspace};
 use mainpath_types::{Access, ApprovalMode, RunRules};
 use std::path::Path;
 use std::sync::Arc;
+
+/// What can be known of a call in a line, such as `bash(rm -rf build)`: its paths are judged by the places that they lead to. Errors: it is
+/// no call.
+pub fn sample_in(call: &str, tools: &Tools, workspace: &Workspace, folders: &Folders) -> Result<CallFacts, Error> {
+    let mut facts = sample(call, folders).map_err(|why| Error::of_field("call", format_args!(": {why}")))?;
+    for path in &mut facts.paths {
+        let arguments = serde_json::json!({ "path": path.path }).to_string();
+        let planned = tools.plan("read_text_file", &arguments, workspace);
+        let planned = planned.map_err(|problem| {
+            let lines = problem.to_string();
+            let lines: Vec<&str> = lines.lines().map(|line| line.trim_start_matches("- ")).collect();
+            Error::of_field("call", format_args!(": {}", lines.join("; ")))
+        })?;
+        if let Some(found) = planned.facts.paths.into_iter().next() {
+            let write = path.write;
+            *path = found;
+            path.write = write;
+        }
+    }
+    Ok(facts)
+}
 
 impl Host {
     /// The rules that hold for agents in a folder. Errors: a file of rules cannot be used.
@@ -18,17 +39,7 @@ impl Host {
     pub fn explain(&self, folder: &Path, call: &str, access: Access) -> Result<Explanation, Error> {
         let policy = self.policy(&folder.display().to_string(), &RunRules::default())?;
         let workspace = Workspace::new(folder, self.runtime().config().protected.clone())?;
-        let wrong = |why: String| Error::of_field("call", format_args!(": {why}"));
-        let mut facts = sample(call, policy.folders()).map_err(wrong)?;
-        for path in &mut facts.paths {
-            let arguments = serde_json::json!({ "path": path.path }).to_string();
-            let planned = self.tools().plan("read_text_file", &arguments, &workspace);
-            if let Some(found) = planned.ok().and_then(|planned| planned.facts.paths.into_iter().next()) {
-                let write = path.write;
-                *path = found;
-                path.write = write;
-            }
-        }
+        let mut facts = sample_in(call, self.tools(), &workspace, policy.folders())?;
         facts.confined = self.runtime().config().launcher.support().can_confine();
         let (tool, policy) = (facts.tool.clone(), Arc::new(policy));
         let rules = Rules { mode: ApprovalMode::Ask, access, allowed_tools: vec![tool], policy };

@@ -15,6 +15,7 @@ mod pattern;
 mod value;
 
 use serde_json::Value;
+use std::fmt;
 
 /// A JSON Schema (2020-12 where it names no other draft), read and checked.
 #[derive(Debug)]
@@ -27,8 +28,46 @@ impl Schema {
         document.map(Schema).map_err(|problem| format!("it is not a valid JSON Schema: {}", value::short(&problem)))
     }
 
-    /// Every violated rule with its place, as `at /path: what is wrong`; empty if the value matches.
+    /// The violated rules with their places, as `at /path: what is wrong`, the first 16; empty if the value matches.
     pub fn violations(&self, value: &Value) -> Vec<String> {
-        check::violations(&self.0, value)
+        const MANY: usize = 16;
+        check::violations(&self.0, value, MANY).iter().map(Violation::to_string).collect()
+    }
+
+    /// The same, each with its field, for who shows them at their fields; the first 256.
+    pub fn wrong_fields(&self, value: &Value) -> Vec<Violation> {
+        const MANY: usize = 256;
+        check::violations(&self.0, value, MANY)
+    }
+}
+
+/// A violated rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The field that is wrong, as a JSON pointer: where a property is too many, that property. Empty for the whole.
+    pub field: String,
+    /// What is wrong.
+    pub problem: String,
+    /// Where that was found: the field, or the object that has a property too many.
+    place: String,
+}
+
+impl Violation {
+    /// Whether it is a property too many.
+    pub fn is_unknown(&self) -> bool {
+        self.field != self.place
+    }
+
+    fn of_whole(problem: &str) -> Violation {
+        Violation { field: String::new(), problem: problem.into(), place: String::new() }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place.is_empty() {
+            true => self.problem.fmt(to),
+            false => write!(to, "at {}: {}", value::short(&self.place), self.problem),
+        }
     }
 }

@@ -4,7 +4,7 @@ use crate::access::keys::bearer;
 use crate::app::{App, Shared};
 use crate::call::Call;
 use crate::log::Requested;
-use crate::problem::{FieldProblem, Kind, Problem};
+use crate::problem::{FieldProblem, Kind, Problem, UNKNOWN_FIELD};
 use crate::route::{Route, Takes};
 use axum::body::Body;
 use axum::extract::rejection::RawPathParamsRejection;
@@ -144,22 +144,11 @@ fn query_of(takes: &Takes, query: &str) -> Value {
 
 /// A value that its schema allows. Errors: every field that it does not.
 fn held(takes: &Takes, value: Value, place: &str) -> Result<Value, Problem> {
-    let wrong: Vec<FieldProblem> = takes
-        .rules
-        .violations(&value)
-        .into_iter()
-        .map(|line| {
-            let unknown = line.split_once("there is no property \"").and_then(|(before, rest)| {
-                let (name, _) = rest.split_once('"')?;
-                let at = before.strip_prefix("at ").and_then(|at| at.strip_suffix(": ")).unwrap_or_default();
-                Some((format!("{}/{name}", at.trim_end_matches('/')), "is no field here".to_string()))
-            });
-            let (pointer, detail) =
-                unknown.unwrap_or_else(|| match line.strip_prefix("at ").and_then(|rest| rest.split_once(": ")) {
-                    Some((pointer, detail)) => (pointer.trim_end_matches('/').to_string(), detail.to_string()),
-                    None => (String::new(), line.clone()),
-                });
-            FieldProblem { place: place.into(), pointer, detail }
+    let wrong = takes.rules.wrong_fields(&value).into_iter();
+    let wrong: Vec<FieldProblem> = wrong
+        .map(|wrong| {
+            let detail = if wrong.is_unknown() { UNKNOWN_FIELD.into() } else { wrong.problem };
+            FieldProblem { place: place.into(), pointer: wrong.field, detail }
         })
         .collect();
     if wrong.is_empty() { Ok(value) } else { Err(Problem::fields(wrong)) }

@@ -57,7 +57,11 @@ impl<Q, B> Call<Q, B> {
 
     /// The trace that the path names. Errors: there is none, or none that this key reaches.
     pub async fn trace(&self) -> Result<Trace, Problem> {
-        let id = self.part("id");
+        self.trace_named(self.part("id")).await
+    }
+
+    /// A trace by its id. Errors: as [`Call::trace`]'s.
+    pub async fn trace_named(&self, id: &str) -> Result<Trace, Problem> {
         let none = || Problem::not_found(format!("there is no trace {:?}", id.chars().take(80).collect::<String>()));
         let id: TraceId = id.parse().map_err(|_| none())?;
         Ok(self.host.trace(&id).await?)

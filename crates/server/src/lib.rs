@@ -16,6 +16,7 @@ mod observe;
 mod openai;
 mod people;
 pub mod problem;
+mod reply;
 #[doc(hidden)]
 pub mod route;
 mod routes;
@@ -25,7 +26,7 @@ mod stream;
 mod telemetry;
 
 pub use access::audit::Audit;
-pub use access::keys::{Keys, ListedKey, NewKey, own_token};
+pub use access::keys::{Keys, ListedKey, NewKey};
 pub use access::scope::Scope;
 pub use serve::Server;
 pub use settings::Settings;

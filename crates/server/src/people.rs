@@ -4,10 +4,11 @@
 use crate::answer::seal;
 use crate::app::App;
 use crate::problem::{Kind, Problem};
+use crate::reply;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::http::Response;
 use axum::routing::post;
 use http_body_util::{BodyExt, Limited};
 use mainpath::people::{AnswerDesk, People, replies};
@@ -61,9 +62,7 @@ async fn take(taker: Arc<Replies>, host: Host, request: Request) -> Response<Bod
     };
     let seconds = (host.runtime().config().clock)() / 1000;
     let answer = replies::handle(reply, taker.people.keys(), &taker.desk, seconds).await;
-    let mut response = Response::new(Body::from(answer.body.to_string()));
-    *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let mut response = reply::json(answer.status, &answer.body);
     seal(response.headers_mut());
     response
 }

@@ -38,6 +38,9 @@ pub struct FieldProblem {
     pub detail: String,
 }
 
+/// What is said of a field that is too many.
+pub const UNKNOWN_FIELD: &str = "is no field here";
+
 /// The kinds of problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {

@@ -4,8 +4,9 @@ use crate::access::scope::Scope;
 use crate::call::{Answer, Call, Nothing};
 use crate::errors::Errors;
 use crate::problem::Problem;
+use crate::reply;
 use axum::body::Body;
-use axum::http::{HeaderName, HeaderValue, Method, Response, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, Method, Response};
 use mainpath::schema;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
@@ -161,7 +162,7 @@ impl Route {
     {
         let code: Code = Arc::new(move |call| {
             let code = code.clone();
-            Box::pin(async move { written(&code(typed(call)?).await?) })
+            Box::pin(async move { Ok(written(&code(typed(call)?).await?)) })
         });
         let gives = vec![Gives {
             status: 200,
@@ -310,19 +311,15 @@ fn whole(value: &mut Value) {
     }
 }
 
-fn written<T: Serialize>(answer: &Answer<T>) -> Result<Response<Body>, Problem> {
-    let bytes = serde_json::to_vec(&answer.body)
-        .map_err(|error| Problem::new(crate::problem::Kind::INTERNAL, error.to_string()))?;
-    let mut response = Response::new(Body::from(bytes));
-    *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+fn written<T: Serialize>(answer: &Answer<T>) -> Response<Body> {
+    let mut response = reply::json(answer.status, &answer.body);
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     for more in &answer.headers {
         if let (Ok(name), Ok(value)) = (HeaderName::try_from(more.name), HeaderValue::try_from(&more.value)) {
             headers.insert(name, value);
         }
     }
-    Ok(response)
+    response
 }
 
 /// All routes of a part of the server, shown as one group.

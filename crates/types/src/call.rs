@@ -224,6 +224,23 @@ pub struct CallResolved {
 }
 
 impl CallResolved {
+    /// How it ended, in a word for programs, where that is not well: `timeout`, the tool's own code, `error`, `denied`, `skipped`,
+    /// `interrupted` or `unknown`.
+    pub fn failure(&self) -> Option<String> {
+        match self.resolution {
+            Resolution::Ok => None,
+            Resolution::Error if self.cause == ResolveCause::Timeout => Some("timeout".into()),
+            Resolution::Error => {
+                let code = self.output.as_ref().and_then(|output| output.error.clone());
+                Some(code.unwrap_or_else(|| "error".into()))
+            }
+            Resolution::Denied => Some("denied".into()),
+            Resolution::Skipped => Some("skipped".into()),
+            Resolution::Interrupted => Some("interrupted".into()),
+            Resolution::Unknown => Some("unknown".into()),
+        }
+    }
+
     /// How long it ran, in milliseconds; `None` if it never started, and after a crash, of which nobody knows when it was.
     pub fn ran_ms(&self) -> Option<u64> {
         let is_known = !matches!(self.cause, ResolveCause::Crash | ResolveCause::Uncertain);

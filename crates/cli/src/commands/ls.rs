@@ -1,7 +1,6 @@
 //! `ls` and `index`: which traces there are, and where something was said.
 
 use crate::exit::{Exit, Failure, logs};
-use crate::traces::rows::{INTERRUPTED, refreshed, rows_of_logs, stand};
 use crate::traces::which::label;
 use crate::ui::out::out;
 use crate::ui::term::ink::{Face, Style};
@@ -10,11 +9,11 @@ use crate::ui::term::width::{cut, width};
 use crate::ui::text::{count, number, plain, short, span};
 use clap::{Args, Subcommand};
 use mainpath::Logs;
-use mainpath::core::short_name;
 use mainpath::index::{Hit, Index, IndexError, Row};
+use mainpath::listing::{INTERRUPTED, ListedTrace, refreshed, rows_of_logs, stand};
 use mainpath::store::StoreError;
 use mainpath::store::scheduler::system_clock;
-use mainpath::types::{FinishReason, TraceId, format_time};
+use mainpath::types::{FinishReason, TraceId};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -99,11 +98,7 @@ pub async fn index(command: IndexCommand) -> Result<Exit, Failure> {
 }
 
 fn json_of(row: &Row) -> Value {
-    json!({
-        "trace_id": row.trace, "status": row.status, "finish_reason": row.reason, "turns": row.turns, "tokens": row.tokens,
-        "cost_micros": row.cost, "about": row.about, "modified": format_time(row.modified), "created": format_time(row.created),
-        "model": row.model, "workspace": row.workspace, "task": row.task, "name": row.name.clone().unwrap_or_else(|| short_name(&row.task)), "agent": row.agent,
-    })
+    json!(ListedTrace::from(row))
 }
 
 fn line(row: &Row) -> String {

@@ -10,9 +10,10 @@ use clap::{Args, Subcommand, ValueEnum};
 use mainpath::agent;
 use mainpath::policy::{CallFacts, Explanation, Folders, Layer, Policy, Rule, Rules, explain, sample};
 use mainpath::rules::{Sources, project_file, read_files, untrusted};
+use mainpath::rules_asked::sample_in;
 use mainpath::tools::{Tools, Workspace};
 use mainpath::types::{ApprovalMode, Decision, Destination, Origin, RunRules};
-use mainpath::{Home, RuleNames};
+use mainpath::{Error, Home, RuleNames};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -227,16 +228,8 @@ fn facts(
     if let Some(arguments) = arguments {
         return Ok(plan(call, arguments)?.facts);
     }
-    let mut facts = sample(call, folders).map_err(Failure::usage)?;
-    for path in &mut facts.paths {
-        let found = plan("read_text_file", &json!({ "path": path.path }).to_string())?.facts.paths;
-        if let Some(found) = found.into_iter().next() {
-            let write = path.write;
-            *path = found;
-            path.write = write;
-        }
-    }
-    Ok(facts)
+    let wrong = |error: Error| Failure::usage(error.problem().trim_start_matches([':', ' ']));
+    sample_in(call, tools, workspace, folders).map_err(wrong)
 }
 
 fn show(call: &str, found: &Explanation) -> Result<(), Failure> {

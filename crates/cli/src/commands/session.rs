@@ -5,7 +5,6 @@ use crate::commands::elsewhere;
 use crate::commands::elsewhere::{SessionPrepareArgs, SessionShowArgs, print, spec};
 use crate::exit::{Exit, Failure, logs};
 use crate::runs::held::tell;
-use crate::traces::rows::standing;
 use crate::ui::out::out;
 use crate::ui::person::person_only;
 use crate::ui::text::{count, number, plain, short, span, were};
@@ -13,6 +12,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use mainpath::Installation;
 use mainpath::Logs;
 use mainpath::core::status;
+use mainpath::listing::standing;
 use mainpath::named_sessions::{Session, SessionError, persist, prepare, summary};
 use mainpath::providers::history::{HistoryFormat, Loose, write};
 use mainpath::runtime::import::{Origin, import as take_in};
@@ -376,9 +376,7 @@ pub fn with_system(app: &Installation, mut agent: AgentArgs, system: &[String]) 
     if system.is_empty() {
         return agent;
     }
-    let own = agent.instructions.take().unwrap_or_else(|| app.logs.home.config.instructions.clone());
-    let texts = Some(own).filter(|own| !own.is_empty()).into_iter().chain(system.iter().cloned());
-    agent.instructions = Some(texts.collect::<Vec<_>>().join("\n\n"));
+    agent.instructions = Some(with_more(agent.instructions.take(), &app.logs.home, system));
     let chars: usize = system.iter().map(|text| text.chars().count()).sum();
     let (messages, chars) = (count(system.len() as u64, "system message"), count(chars as u64, "character"));
     eprintln!("! {messages} ({chars}) kept as instructions of this trace");

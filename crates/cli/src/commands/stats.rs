@@ -1,11 +1,11 @@
 //! `stats`: how runs ended, what they took and cost, by tool, by model and by day.
 
 use crate::exit::{Exit, Failure, logs};
-use crate::traces::rows::refreshed;
 use crate::ui::out::out;
 use crate::ui::text::{count, money, number, plain, span};
 use clap::Args;
 use mainpath::Logs;
+use mainpath::listing::refreshed;
 use mainpath::runtime::run_stats::{Counts, ModelStats, RunStats, Times, runs};
 use mainpath::runtime::telemetry::ToolStats;
 use mainpath::store::Store;

@@ -1,12 +1,12 @@
 //! Which trace is meant where nobody names one: the one that waits, the last one of a folder, or the only one.
 
 use crate::exit::Failure;
-use crate::traces::rows::{refreshed, rows_of_logs};
 use crate::traces::wanted::below;
 use crate::ui::text::{plain, short};
 use mainpath::Logs;
 use mainpath::core::CallState;
 use mainpath::index::Row;
+use mainpath::listing::{refreshed, rows_of_logs};
 use mainpath::types::TraceId;
 use std::io::IsTerminal;
 

@@ -63,6 +63,7 @@ mod stopping;
 mod support;
 mod swaps;
 mod terminal;
+mod terminal_words;
 mod tool_limits;
 mod tools;
 mod typing;

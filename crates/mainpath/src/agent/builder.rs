@@ -1,6 +1,6 @@
 //! An agent that is about to be started.
 
-use super::options::{AgentOptions, LimitOptions};
+use super::options::{AgentOptions, LimitOptions, with_more};
 use super::spec::{spec, workspace};
 use crate::presets::Given;
 use crate::rules::check_given;
@@ -159,9 +159,7 @@ impl Agent {
     pub(super) fn told(mut self, more: Vec<String>) -> Agent {
         if !more.is_empty() {
             let own = self.options.prompt.instructions.take();
-            let own = own.unwrap_or_else(|| self.host.home().config.instructions.clone());
-            let texts = Some(own).filter(|own| !own.is_empty()).into_iter().chain(more);
-            self.options.prompt.instructions = Some(texts.collect::<Vec<_>>().join("\n\n"));
+            self.options.prompt.instructions = Some(with_more(own, self.host.home(), &more));
         }
         self
     }

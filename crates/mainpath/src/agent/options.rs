@@ -1,5 +1,6 @@
 //! What a caller can say of an agent. What is not said comes from the configuration, from the profile, or from the earlier run.
 
+use crate::Home;
 use crate::presets::Preset;
 use mainpath_types::{Access, BudgetMode, Effort, Micros, Profile, Protocol, RateLimit, Recovery, Relations};
 use serde_json::Value;
@@ -119,6 +120,13 @@ pub struct LimitOptions {
     pub first_byte: Option<Duration>,
     /// How long it may be silent within its answer.
     pub idle: Option<Duration>,
+}
+
+/// Instructions with more at their end: the caller's own, else those of the configuration.
+pub fn with_more(own: Option<String>, home: &Home, more: &[String]) -> String {
+    let own = own.unwrap_or_else(|| home.config.instructions.clone());
+    let texts = Some(own).filter(|own| !own.is_empty()).into_iter().chain(more.iter().cloned());
+    texts.collect::<Vec<_>>().join("\n\n")
 }
 
 /// Puts what is given in the place of what was.

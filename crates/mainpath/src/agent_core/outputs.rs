@@ -5,7 +5,7 @@ use crate::{Error, Trace};
 use mainpath_core::{Bodies, Call, Item, Shown, arguments_in, message};
 use mainpath_runtime::run_stats::runs;
 use mainpath_runtime::{Hydrated, views};
-use mainpath_types::{CallId, Event, EventKind, FinishReason, Part, Resolution, ResolveCause, TraceId, text_of};
+use mainpath_types::{CallId, Event, EventKind, FinishReason, Part, Resolution, TraceId, text_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -162,18 +162,7 @@ fn ended(bodies: &Hydrated<'_>, row: &Call) -> Ended {
     };
     match bodies.get(row.result) {
         Some(EventKind::CallResolved(data)) => {
-            let error = match data.resolution {
-                Resolution::Ok => None,
-                Resolution::Error if data.cause == ResolveCause::Timeout => Some("timeout".into()),
-                Resolution::Error => {
-                    let code = data.output.as_ref().and_then(|output| output.error.clone());
-                    Some(code.unwrap_or_else(|| "error".into()))
-                }
-                Resolution::Denied => Some("denied".into()),
-                Resolution::Skipped => Some("skipped".into()),
-                Resolution::Interrupted => Some("interrupted".into()),
-                Resolution::Unknown => Some("unknown".into()),
-            };
+            let error = data.failure();
             Ended { elapsed_ms: data.elapsed_ms, error }
         }
         Some(EventKind::ModelFinished(data)) => {

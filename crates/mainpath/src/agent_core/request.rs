@@ -100,22 +100,11 @@ impl AgentCoreRequest {
     /// A request from its JSON. Errors: every field that its schema does not allow.
     pub fn read(value: Value) -> Result<AgentCoreRequest, Vec<WrongField>> {
         let rules = Schema::new(&Self::schema()).map_err(|why| vec![WrongField::new("", why)])?;
-        let wrong: Vec<WrongField> = rules.violations(&value).iter().map(|line| violation(line)).collect();
+        let wrong = rules.wrong_fields(&value).into_iter();
+        let wrong: Vec<WrongField> = wrong.map(|wrong| WrongField::new(wrong.field, wrong.problem)).collect();
         if !wrong.is_empty() {
             return Err(wrong);
         }
         serde_json::from_value(value).map_err(|error| vec![WrongField::new("", error.to_string())])
-    }
-}
-
-/// A line about a violation, which begins with `at POINTER: ` where it is not about the whole.
-fn violation(line: &str) -> WrongField {
-    let (pointer, detail) = line.strip_prefix("at ").and_then(|rest| rest.split_once(": ")).unwrap_or(("", line));
-    let pointer = pointer.trim_end_matches('/');
-    // The field that is too many is named, not the object that it stands in.
-    let unknown = detail.strip_prefix("there is no property \"").and_then(|rest| rest.split('"').next());
-    match unknown {
-        Some(name) => WrongField::new(format!("{pointer}/{name}"), detail),
-        None => WrongField::new(pointer, detail),
     }
 }

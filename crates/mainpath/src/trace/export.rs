@@ -9,13 +9,17 @@ use mainpath_providers::history::{HistoryFormat, write};
 use mainpath_runtime::import::{Extent, conversation};
 use mainpath_runtime::{views, wire::Projector};
 use mainpath_types::{EventKind, FinishReason, Message, Millis, Role, Seq};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// A format in which a trace is exported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum ExportFormat {
     /// The conversation for people.
+    #[default]
     Markdown,
     /// Messages, events and views in one JSON object.
     Json,

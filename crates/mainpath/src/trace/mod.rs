@@ -1,6 +1,7 @@
 //! A trace: everything that can be done to an agent, and everything that can be computed of its log.
 
 mod branches;
+mod comparison;
 mod context;
 mod erase;
 mod export;
@@ -16,6 +17,7 @@ mod taking;
 mod tree;
 
 pub use branches::{SideBranch, SideBranchKind, branches};
+pub use comparison::{ComparedTrace, Comparison};
 pub use context::{ContextGap, ContextPart, ContextReport, Look, SectionSize, Taken, kind, why};
 pub use erase::{Erase, Erased, Everywhere, everywhere};
 pub use export::{Export, ExportFormat, ExportLayout};

@@ -8,6 +8,7 @@ mod walk;
 
 use serde_json::Value;
 
+use crate::Violation;
 use crate::document::Document;
 use crate::value::shown;
 use walk::{At, Fits, Key, Part, Path, Rule, Seen, TooMuch, Walk};
@@ -18,13 +19,18 @@ const STEPS: usize = 5_000_000;
 /// Deeper than this no schema goes on at one place; it would end in itself.
 const DEEPEST: usize = 500;
 
-/// Every violated rule with its place; empty if the value matches.
-pub(crate) fn violations(document: &Document, value: &Value) -> Vec<String> {
-    let mut walk = Walk { document, left: STEPS, broken: 0, told: Some(Vec::new()) };
+/// The violated rules with their places, so many of them; empty if the value matches.
+pub(crate) fn violations(document: &Document, value: &Value, most: usize) -> Vec<Violation> {
+    let mut walk = Walk { document, left: STEPS, broken: 0, told: Some(Vec::new()), most };
     if walk.visit(&document.root, &At { value, path: &Path::Whole, deep: 0 }).is_err() {
-        return vec!["the schema asks for more work than any check may take".into()];
+        return vec![Violation::of_whole("the schema asks for more work than any check may take")];
     }
     walk.told.unwrap_or_default()
+}
+
+/// Violations in a line.
+fn in_words(told: &[Violation]) -> String {
+    told.iter().map(Violation::to_string).collect::<Vec<_>>().join("; ")
 }
 
 impl<'a> Walk<'a> {
@@ -83,7 +89,7 @@ impl<'a> Walk<'a> {
     }
 
     /// What is wrong with a value that does not fit.
-    fn all_told(&mut self, schema: &'a Value, at: &At<'a, '_>) -> Result<Vec<String>, TooMuch> {
+    fn all_told(&mut self, schema: &'a Value, at: &At<'a, '_>) -> Result<Vec<Violation>, TooMuch> {
         let told = self.told.replace(Vec::new());
         let before = self.broken;
         let fits = self.visit(schema, &at.same());
@@ -149,7 +155,7 @@ impl<'a> Walk<'a> {
         match fitting {
             0 => {
                 let nearest = match nearest {
-                    Some((_, schema)) if self.tells() => self.all_told(schema, at)?.join("; "),
+                    Some((_, schema)) if self.tells() => in_words(&self.all_told(schema, at)?),
                     _ => String::new(),
                 };
                 let forms = rule.schemas().len();

@@ -84,12 +84,12 @@ impl<'a> Walk<'a> {
         self.spend(cost_of_text(name))?;
         let value = Value::from(name);
         let told = self.tells().then(Vec::new);
-        let mut walk = Walk { document: self.document, left: self.left, broken: 0, told };
+        let mut walk = Walk { document: self.document, left: self.left, broken: 0, told, most: self.most };
         let fits =
             walk.visit(schema, &At { value: &value, path: &Path::Whole, deep: at.deep + 1 }).map(|it| it.is_some());
         let told = walk.told.unwrap_or_default();
         self.left = walk.left;
-        Ok(fits? || self.broken(at, || format!("the name {}: {}", shown(&value), told.join("; "))))
+        Ok(fits? || self.broken(at, || format!("the name {}: {}", shown(&value), super::in_words(&told))))
     }
 
     /// Whether `properties` or `patternProperties` name a property.
@@ -108,7 +108,7 @@ impl<'a> Walk<'a> {
 
     pub(super) fn unknown(&mut self, at: &At<'_, '_>, keywords: &Map<String, Value>, name: &str) -> bool {
         const MOST: usize = 50;
-        self.broken(at, || {
+        self.broken_by(at, name, || {
             let known = keywords.get("properties").and_then(Value::as_object).filter(|known| !known.is_empty());
             let known = known.map_or(String::new(), |known| {
                 let names: Vec<String> = known.keys().take(MOST).map(|name| shown(&name.as_str().into())).collect();

@@ -5,11 +5,10 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+use crate::Violation;
 use crate::document::{Document, count};
 use crate::value::{cost_of_text, same_leaf, short, shown};
 
-/// As many violations are told.
-const MANY: usize = 16;
 /// Steps that it takes to write one of them.
 const COST_OF_TELLING: usize = 200;
 
@@ -84,7 +83,9 @@ pub(super) struct Walk<'a> {
     /// How many rules were found to be broken.
     pub(super) broken: usize,
     /// What is told of them; `None` where nobody reads it.
-    pub(super) told: Option<Vec<String>>,
+    pub(super) told: Option<Vec<Violation>>,
+    /// So many are told.
+    pub(super) most: usize,
 }
 
 impl<'a> Walk<'a> {
@@ -103,22 +104,31 @@ impl<'a> Walk<'a> {
     /// Notes that a value breaks a rule, and tells it with what `what` says. The value does not fit, so the answer is
     /// `false`.
     pub(super) fn broken(&mut self, at: &At<'_, '_>, what: impl FnOnce() -> String) -> bool {
+        self.broken_at(at, None, what)
+    }
+
+    /// The same of a property that is too many in the value.
+    pub(super) fn broken_by(&mut self, at: &At<'_, '_>, name: &str, what: impl FnOnce() -> String) -> bool {
+        self.broken_at(at, Some(name), what)
+    }
+
+    fn broken_at(&mut self, at: &At<'_, '_>, name: Option<&str>, what: impl FnOnce() -> String) -> bool {
         self.broken += 1;
         let Some(told) = &mut self.told else { return false };
-        if told.len() < MANY {
+        if told.len() < self.most {
             let place = at.path.to_string();
-            let what = what();
-            told.push(if place.is_empty() { short(&what) } else { format!("at {}: {}", short(&place), short(&what)) });
+            let field = name.map_or_else(|| place.clone(), |name| Path::Part(at.path, Key::Name(name)).to_string());
+            told.push(Violation { field, problem: short(&what()), place });
             self.left = self.left.saturating_sub(COST_OF_TELLING);
-        } else if told.len() == MANY {
-            told.push("and more".into());
+        } else if told.len() == self.most {
+            told.push(Violation::of_whole("and more"));
         }
         false
     }
 
     /// Whether one more thing that is wrong would be told.
     pub(super) fn tells(&self) -> bool {
-        self.told.as_ref().is_some_and(|told| told.len() < MANY)
+        self.told.as_ref().is_some_and(|told| told.len() < self.most)
     }
 
     pub(super) fn matches(&mut self, pattern: &str, text: &str) -> Result<bool, TooMuch> {

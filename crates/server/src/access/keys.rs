@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -238,16 +238,6 @@ impl Keys {
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Known::default();
         Ok(())
     }
-}
-
-/// The owner's own key on this machine, for its command. Errors: the server was never started here.
-pub fn own_token(folder: &Path) -> Result<String, Error> {
-    let mut text = String::new();
-    let file = folder.join("token");
-    let opened = File::open(&file).and_then(|mut opened| opened.read_to_string(&mut text));
-    opened
-        .map_err(|error| Error::failed(format!("{} cannot be read: {error}; start mainpath serve", file.display())))?;
-    Ok(text.trim().into())
 }
 
 /// The key that a request bears. A page that opens a WebSocket can send no header: it names it as a protocol, `bearer.KEY`.

@@ -4,8 +4,8 @@ use super::finding::{CallEnd, CallWords, Finding, RequestEnd, RequestEnded, RunE
 use mainpath::core::{State, result_text};
 use mainpath::runtime::Taken;
 use mainpath::types::{
-    CallId, CallResolved, Event, EventId, EventKind, Millis, ModelFinished, Purpose, Resolution, ResolveCause, Spent,
-    StopReason, text_of,
+    CallId, CallResolved, Event, EventId, EventKind, Millis, ModelFinished, Purpose, Resolution, Spent, StopReason,
+    text_of,
 };
 use std::collections::BTreeMap;
 
@@ -146,18 +146,7 @@ impl Reader {
     }
 
     fn resolved(&self, event: &Event, data: &CallResolved, open: OpenCall) -> CallEnd {
-        let error = match data.resolution {
-            Resolution::Ok => None,
-            Resolution::Error if data.cause == ResolveCause::Timeout => Some("timeout".into()),
-            Resolution::Error => {
-                let code = data.output.as_ref().and_then(|output| output.error.clone());
-                Some(code.unwrap_or_else(|| "error".into()))
-            }
-            Resolution::Denied => Some("denied".into()),
-            Resolution::Skipped => Some("skipped".into()),
-            Resolution::Interrupted => Some("interrupted".into()),
-            Resolution::Unknown => Some("unknown".into()),
-        };
+        let error = data.failure();
         let ran = |ms: u64| Span { began: open.started.unwrap_or(event.ts.saturating_sub(ms)), ended: event.ts };
         CallEnd {
             run: self.run,

@@ -13,12 +13,13 @@ use crate::access::scope::Scope;
 use crate::call::{Call, Nothing};
 use crate::errors::Errors;
 use crate::problem::{Kind, Problem};
+use crate::reply;
 use crate::route::{Gives, Route, group};
 use axum::body::Body;
-use axum::http::{HeaderValue, Response, header};
+use axum::http::{HeaderValue, Response};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// The efforts that can be asked for.
@@ -157,12 +158,7 @@ async fn complete(call: Call<Nothing, ChatBody>) -> Result<Response<Body>, Probl
         leash.release();
         match failed(&record) {
             Some(problem) => super::error::run_failed(&problem),
-            None => {
-                let answer = Completion::of(name, model, &id.trace, &record);
-                let mut response = Response::new(Body::from(json!(answer).to_string()));
-                response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-                response
-            }
+            None => reply::json(200, &Completion::of(name, model, &id.trace, &record)),
         }
     };
     if let Ok(trace) = HeaderValue::try_from(id.trace.as_str()) {

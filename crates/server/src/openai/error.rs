@@ -1,8 +1,9 @@
 //! Problems in OpenAI's form, which its clients read.
 
-use crate::problem::{FieldProblem, Kind, Problem};
+use crate::problem::{FieldProblem, Kind, Problem, UNKNOWN_FIELD};
+use crate::reply;
 use axum::body::Body;
-use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::http::{HeaderValue, Response, header};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,10 +36,8 @@ pub fn status(status: u16) -> u16 {
 /// The answer.
 pub fn response(problem: &Problem) -> Response<Body> {
     let answer = ErrorAnswer { error: body(problem) };
-    let mut response = Response::new(Body::from(serde_json::to_string(&answer).unwrap_or_default()));
-    *response.status_mut() = StatusCode::from_u16(status(problem.status)).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = reply::json(status(problem.status), &answer);
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if problem.status == 401 {
         headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
@@ -54,9 +53,7 @@ pub fn response(problem: &Problem) -> Response<Body> {
 /// The answer for a run that failed. It must not be begun again by itself: its tools may have done something.
 pub fn run_failed(error: &ErrorBody) -> Response<Body> {
     let answer = ErrorAnswer { error: error.clone() };
-    let mut response = Response::new(Body::from(serde_json::to_string(&answer).unwrap_or_default()));
-    *response.status_mut() = StatusCode::BAD_GATEWAY;
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let mut response = reply::json(502, &answer);
     response.headers_mut().insert("x-should-retry", HeaderValue::from_static("false"));
     response
 }
@@ -101,7 +98,7 @@ fn code(problem: &Problem) -> &str {
             "model_not_found"
         }
         known if known == Kind::INVALID.name => match first {
-            Some(field) if field.detail == "is no field here" => "unknown_parameter",
+            Some(field) if field.detail == UNKNOWN_FIELD => "unknown_parameter",
             _ => "invalid_value",
         },
         known => known,

@@ -15,14 +15,15 @@ use crate::access::scope::Scope;
 use crate::call::{Call, Nothing};
 use crate::errors::Errors;
 use crate::problem::{Kind, Problem};
+use crate::reply;
 use crate::route::{Gives, Route, group};
 use axum::body::Body;
-use axum::http::{HeaderValue, Response, header};
+use axum::http::{HeaderValue, Response};
 use mainpath::runtime::Waiting;
 use mainpath::{RunRecord, Status, Trace};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -199,7 +200,7 @@ async fn create(call: Call<Nothing, ResponseBody>) -> Result<Response<Body>, Pro
         let previous_response_id = asked;
         let response =
             ResponseObject { background: Some(background), previous_response_id, ..ResponseObject::of(&id, &record) };
-        whole(&response)
+        reply::json(200, &response)
     };
     Ok(with_trace(response, &id))
 }
@@ -213,12 +214,6 @@ async fn ended(told: &mut ToldRun) -> Result<RunRecord, Problem> {
             None => return Err(Problem::new(Kind::INTERNAL, "the run has no end")),
         }
     }
-}
-
-fn whole(response: &ResponseObject) -> Response<Body> {
-    let mut answer = Response::new(Body::from(json!(response).to_string()));
-    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    answer
 }
 
 fn with_trace(mut response: Response<Body>, id: &ResponseId) -> Response<Body> {
@@ -270,7 +265,7 @@ async fn get(call: Call<ResponseQuery>) -> Result<Response<Body>, Problem> {
         if record.outcome.is_none() {
             response.mainpath.waits_for = waits_for(&trace).await?;
         }
-        return Ok(with_trace(whole(&response), &id));
+        return Ok(with_trace(reply::json(200, &response), &id));
     }
     let run = trace.follow_run(id.run).await?;
     let events = ResponseEvents::new(id.clone(), &record, None, call.query.starting_after);
@@ -297,5 +292,5 @@ async fn cancel(call: Call) -> Result<Response<Body>, Problem> {
         let _ = tokio::time::timeout(PATIENCE, run.outcome()).await;
         record = trace.run_record(id.run).await?;
     }
-    Ok(with_trace(whole(&ResponseObject::of(&id, &record)), &id))
+    Ok(with_trace(reply::json(200, &ResponseObject::of(&id, &record)), &id))
 }

@@ -5,6 +5,7 @@ use crate::about;
 use crate::access::scope::Scope;
 use crate::call::{Call, Nothing};
 use crate::problem::{FieldProblem, Problem};
+use crate::reply;
 use crate::route::{Gives, Route, group};
 use crate::stream::{Feed, Frame, Wanted, sse};
 use axum::body::Body;
@@ -67,9 +68,7 @@ async fn execute(call: Call<Nothing, AgentCoreRequest>) -> Result<Response<Body>
     }
     // What waits for the end is the run's, not the caller's: who goes away finds its outputs under the same key.
     run.outcome().await?;
-    let text = json!(trace.executed().await?).to_string();
-    let mut response = Response::new(Body::from(text));
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let mut response = reply::json(200, &trace.executed().await?);
     if let Ok(at) = HeaderValue::try_from(format!("/api/traces/{}", trace.id())) {
         response.headers_mut().insert(header::LOCATION, at);
     }

@@ -7,7 +7,7 @@ use crate::problem::Problem;
 use crate::route::{Gives, Route, group};
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, header};
-use mainpath::trace::{ContextReport, ExportFormat, TreeMessage};
+use mainpath::trace::{Comparison, ContextReport, ExportFormat, TreeMessage};
 use mainpath::types::TraceId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -108,43 +108,16 @@ async fn stats(call: Call) -> Result<Stats, Problem> {
     Ok(Stats { runs: runs.iter().map(|run| object(json!(run))).collect() })
 }
 
-/// In which form.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum Form {
-    /// For people.
-    #[default]
-    Markdown,
-    /// All of it, as one JSON object.
-    Json,
-    /// The conversation in Mainpath's own form,
-    Neutral,
-    /// in OpenAI's,
-    Openai,
-    /// in Anthropic's,
-    Anthropic,
-    /// in Gemini's.
-    Gemini,
-}
-
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ExportQuery {
     /// In which form.
     #[serde(default)]
-    format: Form,
+    format: ExportFormat,
 }
 
 async fn export(call: Call<ExportQuery>) -> Result<Response<Body>, Problem> {
-    let format = match call.query.format {
-        Form::Markdown => ExportFormat::Markdown,
-        Form::Json => ExportFormat::Json,
-        Form::Neutral => ExportFormat::Neutral,
-        Form::Openai => ExportFormat::OpenAi,
-        Form::Anthropic => ExportFormat::Anthropic,
-        Form::Gemini => ExportFormat::Gemini,
-    };
-    let text = call.trace().await?.export(format).await?;
+    let text = call.trace().await?.export(call.query.format).await?;
     let mut response = Response::new(Body::from(text));
     // Never as a page: what agents and models said must not run in anybody's browser.
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain"));
@@ -193,48 +166,7 @@ struct CompareQuery {
     b: String,
 }
 
-/// Two traces beside each other.
-#[derive(Serialize, JsonSchema)]
-struct Compared {
-    /// How many messages both begin with.
-    common: u64,
-    /// The one from there on,
-    a: Side,
-    /// and the other.
-    b: Side,
-}
-
-/// One of the two.
-#[derive(Serialize, JsonSchema)]
-struct Side {
-    /// Its trace.
-    trace_id: TraceId,
-    /// The messages after the common beginning.
-    messages: Vec<Map<String, Value>>,
-    /// What its runs took.
-    runs: Vec<Map<String, Value>>,
-    /// Where it stands, why it ended, what it came to.
-    meta: Map<String, Value>,
-}
-
-async fn compare(call: Call<CompareQuery>) -> Result<Compared, Problem> {
-    let side = |id: String| {
-        let host = call.host.clone();
-        async move {
-            let none = || Problem::not_found(format!("there is no trace {id:?}"));
-            let trace = host.trace(&id.parse().map_err(|_| none())?).await?;
-            let messages = trace.said(false).await?;
-            let runs = trace.stats().await?.iter().map(|run| object(json!(run))).collect();
-            let meta = object(trace.overview().await?.meta);
-            Ok::<Side, Problem>(Side { trace_id: trace.id().clone(), messages, runs, meta })
-        }
-    };
-    let (mut a, mut b) = (side(call.query.a.clone()).await?, side(call.query.b.clone()).await?);
-    let same = |a: &Map<String, Value>, b: &Map<String, Value>| {
-        a.get("role") == b.get("role") && a.get("content") == b.get("content")
-    };
-    let common = a.messages.iter().zip(&b.messages).take_while(|(a, b)| same(a, b)).count();
-    a.messages.drain(..common);
-    b.messages.drain(..common);
-    Ok(Compared { common: common as u64, a, b })
+async fn compare(call: Call<CompareQuery>) -> Result<Comparison, Problem> {
+    let (a, b) = (call.trace_named(&call.query.a).await?, call.trace_named(&call.query.b).await?);
+    Ok(a.compare(&b).await?)
 }

@@ -5,14 +5,15 @@ use crate::about;
 use crate::access::scope::Scope;
 use crate::call::Call;
 use crate::problem::{Kind, Problem};
+use crate::reply;
 use crate::route::{Gives, Route, group};
 use crate::stream::{Cursor, Feed, Wanted, socket, sse};
 use axum::body::Body;
-use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::http::{Response, StatusCode, header};
 use mainpath::trace::Facts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 pub fn routes() -> Result<Vec<Route>, String> {
     let page = Gives {
@@ -132,9 +133,7 @@ async fn page(call: &Call<EventsQuery>, trace: &mainpath::Trace, wanted: &Wanted
         _ => Map::new(),
     };
     let page = Page { events: facts.into_iter().map(object).collect(), head, next };
-    let mut response = Response::new(Body::from(json!(page).to_string()));
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    Ok(response)
+    Ok(reply::json(200, &page))
 }
 
 async fn watch(mut call: Call<EventsQuery>) -> Result<Response<Body>, Problem> {
