@@ -11,6 +11,7 @@ use crate::ui::text::{count, number, plain, short, span, were};
 use clap::{Args, Subcommand, ValueEnum};
 use mainpath::Installation;
 use mainpath::Logs;
+use mainpath::agent::with_more;
 use mainpath::core::status;
 use mainpath::listing::standing;
 use mainpath::named_sessions::{Session, SessionError, persist, prepare, summary};
