@@ -40,6 +40,13 @@ pub struct Slot {
     home: PathBuf,
 }
 
+impl Slot {
+    /// Gives the room to a run that was begun: it is marked until it has come to its end.
+    pub fn follow(self, host: &Host, trace: &TraceId) {
+        self.runs.follow(host, trace, 0);
+    }
+}
+
 impl Drop for Slot {
     fn drop(&mut self) {
         let mut homes = self.runs.homes();
@@ -76,7 +83,11 @@ fn mark(host: &Host, trace: &TraceId) -> PathBuf {
 }
 
 fn marks(host: &Host) -> PathBuf {
-    host.home().data.join("server/running")
+    marks_of(&host.home().data)
+}
+
+fn marks_of(data: &Path) -> PathBuf {
+    data.join("server/running")
 }
 
 impl Runs {
@@ -104,16 +115,6 @@ impl Runs {
         Ok(Slot { runs: self.clone(), home })
     }
 
-    /// Notes whether a trace works.
-    fn note(&self, home: &Path, trace: &TraceId, works: bool) {
-        let mut homes = self.homes();
-        let going = homes.entry(home.into()).or_default();
-        match works {
-            true => drop(going.on.insert(trace.clone())),
-            false => drop(going.on.remove(trace)),
-        }
-    }
-
     /// How many wait for people, agents or a time.
     pub fn waiting(&self) -> i64 {
         self.waiting.load(Ordering::Relaxed)
@@ -134,32 +135,48 @@ impl Runs {
 
     /// Marks a run that goes on in this process, until it has come to its end.
     pub fn follow(&self, host: &Host, trace: &TraceId, deaths: u32) {
+        let home = host.home().data.clone();
+        let mut homes = self.homes();
+        let going = homes.entry(home.clone()).or_default();
+        going.on.insert(trace.clone());
+        if !going.followed.insert(trace.clone()) {
+            return;
+        }
         let mark = mark(host, trace);
         // One that cannot be marked goes on all the same; after a crash a person has to go on with it.
         let _ = std::fs::create_dir_all(marks(host)).and_then(|()| std::fs::write(&mark, format!("{deaths}\n")));
+        drop(homes);
         let mut phases = host.runtime().phase(host.whose(), trace);
-        let (runs, home, trace) = (self.clone(), host.home().data.clone(), trace.clone());
-        runs.note(&home, &trace, true);
-        if !runs.homes().entry(home.clone()).or_default().followed.insert(trace.clone()) {
-            return;
-        }
+        let (runs, trace) = (self.clone(), trace.clone());
         tokio::spawn(async move {
             let mut waiting = None;
             loop {
-                let phase = phases.borrow_and_update().clone();
-                let waits = matches!(phase, Phase::Parked(_));
-                runs.note(&home, &trace, phase == Phase::Running);
+                let waits = matches!(*phases.borrow_and_update(), Phase::Parked(_));
                 waiting = waits.then(|| waiting.take().unwrap_or_else(|| Held::new(&runs.waiting)));
-                if phase != Phase::Running && !waits || phases.changed().await.is_err() {
+                if runs.left(&home, &trace, || phases.borrow().clone()) || phases.changed().await.is_err() {
                     break;
                 }
             }
-            runs.note(&home, &trace, false);
-            if let Some(going) = runs.homes().get_mut(&home) {
-                going.followed.remove(&trace);
-            }
-            let _ = std::fs::remove_file(mark);
+            let _ = runs.left(&home, &trace, || Phase::Idle);
+            drop(waiting);
         });
+    }
+
+    /// Notes whether a trace works, and lets go of one that has come to its end; whether it has. It is looked at and let go of in one
+    /// step, so that one that is taken up at the same moment is followed.
+    fn left(&self, home: &Path, trace: &TraceId, phase: impl FnOnce() -> Phase) -> bool {
+        let mut homes = self.homes();
+        let going = homes.entry(home.into()).or_default();
+        let phase = phase();
+        match phase == Phase::Running {
+            true => drop(going.on.insert(trace.clone())),
+            false => drop(going.on.remove(trace)),
+        }
+        let over = !matches!(phase, Phase::Running | Phase::Parked(_));
+        if over && going.followed.remove(trace) {
+            let _ = std::fs::remove_file(marks_of(home).join(trace.as_str()));
+        }
+        over
     }
 
     /// Goes on with what an earlier process left, so many at once. `told` hears of each.

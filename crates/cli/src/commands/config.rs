@@ -242,6 +242,8 @@ mod tests {
             "redact",
             "mcp",
             "tools",
+            "server",
+            "server.telemetry",
         ];
         let mut keys: BTreeSet<String> =
             expected("").into_iter().filter(|key| !parts.contains(&key.as_str())).collect();

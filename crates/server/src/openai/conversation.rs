@@ -4,6 +4,7 @@ use super::messages::SentMessages;
 use super::models::{Agent, find};
 use super::refused::unsupported;
 use crate::call::Call;
+use crate::life::Slot;
 use crate::problem::{FieldProblem, Kind, Problem};
 use crate::routes::start::{Limits, NewAgent, Rules, conversation};
 use mainpath::event::RunEvent;
@@ -132,7 +133,7 @@ fn approvals<Q, B>(call: &Call<Q, B>) -> Result<ApprovalMode, Problem> {
 /// Begins the run that a request asks for. Errors: what cannot be used, or the conversation cannot go on.
 pub async fn begin<Q, B>(call: &Call<Q, B>, wanted: WantedRun) -> Result<BegunRun, Problem> {
     let session = header(call, "Mainpath-Session")?;
-    let _slot = call.app.runs.room(&call.host)?;
+    let slot = call.app.runs.room(&call.host)?;
     let run = match (&wanted.previous, session) {
         (Some(_), Some(_)) => {
             return Err(unsupported("/previous_response_id", "give this or the header Mainpath-Session, not both"));
@@ -152,13 +153,13 @@ pub async fn begin<Q, B>(call: &Call<Q, B>, wanted: WantedRun) -> Result<BegunRu
         (None, Some(name)) => in_session(call, &wanted, name).await?,
         (None, None) => start(call, &wanted).await?,
     };
-    begun(call, run).await
+    begun(call, slot, run).await
 }
 
 /// Follows a run up to its beginning. Errors: what was said was refused.
-async fn begun<Q, B>(call: &Call<Q, B>, mut run: Run) -> Result<BegunRun, Problem> {
+async fn begun<Q, B>(call: &Call<Q, B>, slot: Slot, mut run: Run) -> Result<BegunRun, Problem> {
     let trace = run.trace().clone();
-    call.app.runs.follow(&call.host, trace.id(), 0);
+    slot.follow(&call.host, trace.id());
     let number = loop {
         match run.next().await {
             Some(Ok(RunEvent::RunStarted(started))) => break started.run,

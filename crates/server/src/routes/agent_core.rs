@@ -55,10 +55,10 @@ impl Problem {
 async fn execute(call: Call<Nothing, AgentCoreRequest>) -> Result<Response<Body>, Problem> {
     let terms = Terms { workspace: call.app.workspace(&call.who, None)?, once: call.once()? };
     check_model(&call, &call.body.config.model)?;
-    let _slot = call.app.runs.room(&call.host)?;
+    let slot = call.app.runs.room(&call.host)?;
     let run = call.host.agent_core(&call.body, terms).await?;
     let trace = run.trace().clone();
-    call.app.runs.follow(&call.host, trace.id(), 0);
+    slot.follow(&call.host, trace.id());
     let accept = call.headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
     if accept.is_some_and(|accept| accept.contains("text/event-stream")) {
         let wanted = Wanted { deltas: true, ..Wanted::default() };

@@ -4,6 +4,7 @@ use super::start::{NewAgent, said};
 use crate::about;
 use crate::access::scope::Scope;
 use crate::call::{Answer, Call};
+use crate::life::Slot;
 use crate::problem::Problem;
 use crate::route::{Route, group};
 use mainpath::types::{Seq, TraceId};
@@ -76,9 +77,9 @@ pub struct Begun {
 }
 
 /// The answer for a run that was begun: at once, or after it has ended within the time that the caller waits.
-pub async fn begun<Q, B>(call: &Call<Q, B>, run: Run) -> Result<Answer<Begun>, Problem> {
+pub async fn begun<Q, B>(call: &Call<Q, B>, slot: Slot, run: Run) -> Result<Answer<Begun>, Problem> {
     let trace = run.trace().clone();
-    call.app.runs.follow(&call.host, trace.id(), 0);
+    slot.follow(&call.host, trace.id());
     let watch = format!("/api/traces/{}/events", trace.id());
     let said = |status, outcome| Begun { trace_id: trace.id().clone(), status, watch: watch.clone(), outcome };
     let mut run = run;
@@ -109,9 +110,9 @@ async fn waits(trace: &Trace) -> Result<bool, Problem> {
 }
 
 async fn start(call: Call<crate::call::Nothing, NewAgent>) -> Result<Answer<Begun>, Problem> {
-    let _slot = call.app.runs.room(&call.host)?;
+    let slot = call.app.runs.room(&call.host)?;
     let run = call.body.start(&call).await?;
-    begun(&call, run).await
+    begun(&call, slot, run).await
 }
 
 /// What is said to an agent.
@@ -126,7 +127,7 @@ struct RunBody {
 }
 
 async fn run(call: Call<crate::call::Nothing, RunBody>) -> Result<Answer<Begun>, Problem> {
-    let _slot = call.app.runs.room(&call.host)?;
+    let slot = call.app.runs.room(&call.host)?;
     let trace = call.trace_to_drive().await?;
     let head = trace.state().await?.tree.head;
     let back = call.body.after_sequence.map(Seq).filter(|after| head != Some(*after));
@@ -137,7 +138,7 @@ async fn run(call: Call<crate::call::Nothing, RunBody>) -> Result<Answer<Begun>,
         (None, true) if call.body.after_sequence.is_some() => trace.regenerate(head.unwrap_or_default()).await?,
         (None, true) => trace.resume().await?,
     };
-    begun(&call, run).await
+    begun(&call, slot, run).await
 }
 
 /// What users say, as one text. Errors: a message of somebody else, or without words.
@@ -169,9 +170,9 @@ fn words(messages: &[Map<String, Value>]) -> Result<String, Problem> {
 }
 
 async fn resume(call: Call) -> Result<Answer<Begun>, Problem> {
-    let _slot = call.app.runs.room(&call.host)?;
+    let slot = call.app.runs.room(&call.host)?;
     let trace = call.trace_to_drive().await?;
-    begun(&call, trace.resume().await?).await
+    begun(&call, slot, trace.resume().await?).await
 }
 
 /// Where to, and what to say there.
@@ -185,10 +186,10 @@ struct RewindBody {
 }
 
 async fn rewind(call: Call<crate::call::Nothing, RewindBody>) -> Result<Answer<Begun>, Problem> {
-    let _slot = call.app.runs.room(&call.host)?;
+    let slot = call.app.runs.room(&call.host)?;
     let trace = call.trace_to_drive().await?;
     let run = trace.rewind(Seq(call.body.after_sequence), said(&call.body.message)?).await?;
-    begun(&call, run).await
+    begun(&call, slot, run).await
 }
 
 /// Which message.
@@ -200,7 +201,7 @@ struct RegenerateBody {
 }
 
 async fn regenerate(call: Call<crate::call::Nothing, RegenerateBody>) -> Result<Answer<Begun>, Problem> {
-    let _slot = call.app.runs.room(&call.host)?;
+    let slot = call.app.runs.room(&call.host)?;
     let trace = call.trace_to_drive().await?;
     let last = || async {
         let tree = trace.tree().await?;
@@ -211,7 +212,7 @@ async fn regenerate(call: Call<crate::call::Nothing, RegenerateBody>) -> Result<
         Some(after) => Seq(after),
         None => last().await?.ok_or_else(|| Problem::field("/after_sequence", "nothing was said yet"))?,
     };
-    begun(&call, trace.regenerate(after).await?).await
+    begun(&call, slot, trace.regenerate(after).await?).await
 }
 
 /// What to look at.
@@ -223,8 +224,8 @@ struct ReflectBody {
 }
 
 async fn reflect(call: Call<crate::call::Nothing, ReflectBody>) -> Result<Answer<Begun>, Problem> {
-    let _slot = call.app.runs.room(&call.host)?;
+    let slot = call.app.runs.room(&call.host)?;
     let trace = call.trace_to_drive().await?;
     let run = trace.reflect(call.body.focus.as_deref()).await?;
-    begun(&call, run).await
+    begun(&call, slot, run).await
 }

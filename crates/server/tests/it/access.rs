@@ -255,9 +255,8 @@ async fn who_asks_too_often_is_told_how_long_to_wait() {
     place.end().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_tenant_has_no_more_runs_at_once_than_its_own_configuration_says() {
-    let place = Place::start().await;
+/// A key of a tenant in whose home no more than two runs may go on at once, and the request for one that works for a minute.
+fn two_at_once(place: &Place) -> (String, String) {
     let home = place.dir.path().join("home/tenants/acme");
     std::fs::create_dir_all(&home).unwrap();
     let model = place.model("[[turn]]\ndelay_ms = 60000\nfinal = \"Late.\"\n");
@@ -266,7 +265,13 @@ async fn a_tenant_has_no_more_runs_at_once_than_its_own_configuration_says() {
         std::fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
     }
     let key = format!("authorization: Bearer {}", place.new_key("theirs", &[Scope::Run], "acme"));
-    let body = json!({"task": "Wait."}).to_string();
+    (key, json!({"task": "Wait."}).to_string())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tenant_has_no_more_runs_at_once_than_its_own_configuration_says() {
+    let place = Place::start().await;
+    let (key, body) = two_at_once(&place);
     let asked = (0..6).map(|_| place.ask("POST", "/api/traces", std::slice::from_ref(&key), &body));
     let mut statuses: Vec<u16> =
         futures_util::future::join_all(asked).await.iter().map(|answer| answer.status).collect();
@@ -275,6 +280,23 @@ async fn a_tenant_has_no_more_runs_at_once_than_its_own_configuration_says() {
     let own = place.post("/api/traces", json!({"task": "Look.", "model": place.model(READS)})).await;
     assert_eq!(own.status, 202, "others are not held up: {}", own.body);
     drop(place);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_whose_end_is_waited_for_counts_once() {
+    let place = Place::start().await;
+    let (key, body) = two_at_once(&place);
+    let waiting = place.send("POST", "/api/traces", &[key.clone(), "prefer: wait=60".into()], &body).await;
+    let own = std::slice::from_ref(&key);
+    while !place.ask("GET", "/api/traces", own, "").await.body.contains("running") {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    let mut statuses = Vec::new();
+    for _ in 0..2 {
+        statuses.push(place.ask("POST", "/api/traces", own, &body).await.status);
+    }
+    assert_eq!(statuses, [202, 429]);
+    drop((waiting, place));
 }
 
 #[tokio::test(flavor = "multi_thread")]
