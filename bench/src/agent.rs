@@ -88,7 +88,7 @@ impl Agents {
         let runtime = Runtime::new(Config {
             store: store.clone(),
             scheduler: store.scheduler() as Arc<dyn Scheduler>,
-            tools: tools().with(AgentTool),
+            tools: tools().with(AgentTool::default()),
             models: Arc::new(EnvModels::default()),
             vault: Vault::default(),
             launcher: Launcher::current_exe(),
@@ -100,6 +100,7 @@ impl Agents {
             }),
             hooks: Hooks::default(),
             children: Arc::new(mainpath_runtime::Narrowed),
+            peers: None,
             messenger: None,
             worktrees: None,
             clock: system_clock,

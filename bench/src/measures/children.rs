@@ -40,7 +40,7 @@ async fn run(folder: &Path, script: &str, name: &str) -> Result<u64, Fail> {
     let file = folder.join(format!("{name}.toml"));
     std::fs::write(&file, script)?;
     let agents = Agents::new(folder)?;
-    let tools = Tools::new().with(AgentTool);
+    let tools = Tools::new().with(AgentTool::default());
     let children = ChildLimits { depth: 1, at_once: u16::MAX, in_all: u16::MAX };
     let basis = spec(format!("scripted:{}", file.display()));
     let spec = Spec {

@@ -388,6 +388,9 @@ pub struct ChildStarting {
     pub mode: ChildMode,
     /// Where it works.
     pub place: ChildPlace,
+    /// The host of the other machine, if that is where it works.
+    #[serde(default)]
+    pub host: Option<String>,
     /// The child that goes on, where none is to be begun.
     #[serde(default)]
     pub continues: Option<TraceId>,

@@ -30,7 +30,7 @@ async fn main() -> Result<(), Error> {
 pub async fn watch() -> Result<Vec<String>, Error> {
     let folder = tempfile::tempdir()?;
     std::fs::write(folder.path().join("script.toml"), SCRIPT)?;
-    let host = Host::builder().in_memory().tool(AgentTool).build().await?;
+    let host = Host::builder().in_memory().tool(AgentTool::default()).build().await?;
     let model = format!("scripted:{}", folder.path().join("script.toml").display());
     let run = host.agent(model).workspace(folder.path()).start("Find the herons.").await?;
     let trace = run.trace().clone();

@@ -290,6 +290,7 @@ impl HostBuilder {
             }),
             hooks,
             children,
+            peers: None,
             messenger: None,
             worktrees,
             clock: self.clock,

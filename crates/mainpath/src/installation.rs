@@ -238,7 +238,8 @@ impl Installation {
         }
         let (sources, checked) = (self.sources.clone(), Mutex::new(checked.into()));
         Ok(Runtime::new(Config {
-            store: self.logs.store.clone(),
+            store: self.logs.all_stores(),
+            peers: self.logs.peers(),
             scheduler: self.logs.store.scheduler() as Arc<dyn Scheduler>,
             tools: self.tools.clone(),
             models: self.models.clone(),

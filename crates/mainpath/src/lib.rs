@@ -42,6 +42,8 @@ pub mod listing;
 mod logs;
 #[cfg(feature = "home")]
 mod naming;
+#[cfg(feature = "home")]
+pub mod peers;
 #[cfg(feature = "people")]
 pub mod people;
 pub mod presets;

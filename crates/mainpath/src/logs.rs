@@ -1,10 +1,14 @@
 //! The logs and where they lie: all that looking takes. Models, tools and rules are not loaded for it
 //! (`Installation`).
 
+#[cfg(feature = "home")]
+use crate::peers::RoutedStore;
 use crate::trace::{Read, ReadTrace, long_answer};
 use crate::{Error, ErrorKind, Home};
 use mainpath_core::{Log, State};
 use mainpath_providers::Registry;
+#[cfg(feature = "home")]
+use mainpath_runtime::Peers;
 use mainpath_runtime::views::last_known;
 use mainpath_runtime::{Mail, post};
 #[cfg(feature = "home")]
@@ -20,6 +24,9 @@ pub struct Logs {
     pub home: Arc<Home>,
     /// The logs.
     pub store: Arc<FilesStore>,
+    /// What also reaches the logs of other machines, if any are configured.
+    #[cfg(feature = "home")]
+    elsewhere: Option<Arc<RoutedStore>>,
     /// Whose, and who asks.
     pub scope: Scope,
     /// Who is told what is wrong and no reason to stop.
@@ -36,7 +43,9 @@ impl Logs {
     #[cfg(feature = "home")]
     pub(crate) fn open_in(home: Home) -> Result<Logs, Error> {
         let store = FilesStore::open(&home.data, Options::default())?;
-        Ok(Logs { home: Arc::new(home), store: Arc::new(store), scope: Scope::local(), tell: |_| {} })
+        let logs = Logs::by_hand(Arc::new(home), Arc::new(store));
+        let elsewhere = logs.home.routed(Arc::clone(&logs.store) as Arc<dyn Store>)?;
+        Ok(Logs { elsewhere, ..logs })
     }
 
     /// The same for who only looks or sends a word: what is wrong in the configuration is told to `tell`, and does not stop a person
@@ -46,16 +55,53 @@ impl Logs {
         let (home, wrong) = Home::look()?;
         wrong.iter().for_each(tell);
         let store = FilesStore::look(&home.data, Options::default())?;
-        Ok(Logs { home: Arc::new(home), store: Arc::new(store), scope: Scope::local(), tell })
+        let logs = Logs { tell, ..Logs::by_hand(Arc::new(home), Arc::new(store)) };
+        // Without the key of one, all that is here can be looked at.
+        let elsewhere = logs.home.routed(Arc::clone(&logs.store) as Arc<dyn Store>).unwrap_or_else(|wrong| {
+            tell(&wrong);
+            None
+        });
+        Ok(Logs { elsewhere, ..logs })
     }
 
     pub(crate) fn by_hand(home: Arc<Home>, store: Arc<FilesStore>) -> Logs {
-        Logs { home, store, scope: Scope::local(), tell: |_| {} }
+        Logs {
+            home,
+            store,
+            #[cfg(feature = "home")]
+            elsewhere: None,
+            scope: Scope::local(),
+            tell: |_| {},
+        }
     }
 
     #[cfg(feature = "home")]
     pub(crate) fn with_home(self, home: Arc<Home>) -> Logs {
         Logs { home, ..self }
+    }
+
+    /// What reaches all traces, also those of other machines.
+    #[cfg(feature = "home")]
+    pub fn all_stores(&self) -> Arc<dyn Store> {
+        match &self.elsewhere {
+            Some(routed) => Arc::clone(routed) as Arc<dyn Store>,
+            None => Arc::clone(&self.store) as Arc<dyn Store>,
+        }
+    }
+
+    /// What begins agents on other machines.
+    #[cfg(feature = "home")]
+    pub(crate) fn peers(&self) -> Option<Arc<dyn Peers>> {
+        self.elsewhere.clone().map(|routed| routed as Arc<dyn Peers>)
+    }
+
+    /// The store for a trace wherever it is.
+    fn any(&self) -> &dyn Store {
+        #[cfg(feature = "home")]
+        if let Some(routed) = &self.elsewhere {
+            return &**routed;
+        }
+        &*self.store
     }
 
     /// What is known of models; where the tables that people write are wrong, what comes with the program.
@@ -78,6 +124,12 @@ impl Logs {
             let newest = newest.or_else(lost);
             return newest.ok_or_else(|| Error::failed("there are no traces yet"));
         };
+        if let Ok(remote) = wanted.parse::<TraceId>()
+            && remote.elsewhere().is_some()
+        {
+            // Whether it is there is told by whoever reads it.
+            return Ok(remote);
+        }
         // Looked at by its name alone: there may be a great many.
         let names = self.store.names(&self.scope)?.into_iter();
         let mut found: Vec<TraceId> =
@@ -115,6 +167,9 @@ impl Logs {
 
     /// Who drives the trace, or stays with it while it waits: what is sent is read at once.
     pub fn driver(&self, trace: &TraceId) -> Result<Option<Owner>, Error> {
+        if trace.elsewhere().is_some() {
+            return Ok(Some(Owner::Elsewhere));
+        }
         match self.store.owner(&self.scope, trace)? {
             None => Ok(self.store.is_followed(&self.scope, trace).is_ok_and(|is| is).then_some(Owner::Unnamed)),
             owner => Ok(owner),
@@ -128,7 +183,7 @@ impl Logs {
 
     /// Whether there is such a trace, be it one whose log is missing: whoever reads that is told.
     pub fn is_there(&self, trace: &TraceId) -> bool {
-        self.has_log(trace) || self.store.lost(&self.scope, trace).is_some()
+        trace.elsewhere().is_some() || self.has_log(trace) || self.store.lost(&self.scope, trace).is_some()
     }
 
     /// Whether the log of a trace is there.
@@ -150,7 +205,7 @@ impl Logs {
     /// Whether the views of a trace know of events that its log does not have any more.
     pub async fn has_lost_its_end(&self, trace: &TraceId) -> bool {
         let Ok(Some(known)) = last_known(self.at(trace)).await else { return false };
-        self.store.read(&self.scope, trace, known).await.is_ok_and(|log| log.head < known)
+        self.at(trace).read(known).await.is_ok_and(|log| log.head < known)
     }
 
     /// That the last line of a log is incomplete, in a few words; `None` while somebody writes it.
@@ -173,12 +228,12 @@ impl Logs {
 
     /// The store, as whoever asks uses it.
     pub fn scoped(&self) -> ScopedStore<'_> {
-        ScopedStore::new(&*self.store, &self.scope)
+        ScopedStore::new(self.any(), &self.scope)
     }
 
     /// A trace that was read here, with where it lies.
     pub fn of<'a>(&'a self, trace: &'a TraceId, log: &'a ReadLog, state: &'a State, bodies: &'a Log) -> ReadTrace<'a> {
-        ReadTrace { store: &*self.store, scope: &self.scope, trace, log, state, bodies }
+        ReadTrace { store: self.any(), scope: &self.scope, trace, log, state, bodies }
     }
 
     /// The log of a trace and the state that it makes.

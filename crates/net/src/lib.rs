@@ -15,6 +15,7 @@
 
 mod address;
 mod allow;
+mod api;
 mod ask;
 mod body;
 mod cause;
@@ -38,6 +39,7 @@ mod web_search;
 
 pub use address::not_public;
 pub use allow::Allow;
+pub use api::{Api, ApiAsk};
 pub use ask::Ask;
 pub use client::{Answer, Caps, Client, Follow};
 pub use external::{External, ExternalConfig};

@@ -232,6 +232,15 @@ mod tests {
     }
 
     #[test]
+    fn handing_work_to_another_machine_is_asked_about() {
+        let url = crate::UrlFact { method: "POST".into(), url: "https://build.example.com".into() };
+        let call = CallFacts { urls: vec![url], named: true, ..facts("bash", EffectClass::StartChild, &[]) };
+        assert_eq!(decide(ApprovalMode::Ask, &call), (Decision::Ask, "builtin.elsewhere".into()));
+        assert_eq!(decide(ApprovalMode::Deny, &call), (Decision::Deny, "builtin.headless".into()));
+        assert_eq!(decide(ApprovalMode::Yes, &call), (Decision::Allow, "flag.yes".into()));
+    }
+
+    #[test]
     fn yes_does_not_reach_protected_files_other_tools_or_other_folders() {
         let protected = facts("read", EffectClass::ReadOnly, &[("a", true, false), ("data", true, true)]);
         assert_eq!(decide(ApprovalMode::Yes, &protected), (Decision::Deny, "builtin.protected".into()));

@@ -393,6 +393,12 @@ impl Default<'_> {
             (EffectClass::ReadOnly, _) => {
                 default(Decision::Allow, "builtin.read-only", "Reading inside the workspace is allowed.")
             }
+            // What it is told leaves this machine, and what it does there nobody here is asked about.
+            (EffectClass::StartChild, Access::Ask | Access::ReadOnly | Access::WorkspaceWrite)
+                if !self.facts.urls.is_empty() =>
+            {
+                default(Decision::Ask, "builtin.elsewhere", "This hands work to an agent on another machine.")
+            }
             (EffectClass::AskPerson | EffectClass::StartChild, _) => {
                 default(Decision::Allow, "builtin.agent", "Asking a person and starting an agent are allowed.")
             }

@@ -1,6 +1,6 @@
 //! What a runtime is made of.
 
-use crate::children::{ChildSpecs, Worktrees};
+use crate::children::{ChildSpecs, Peers, Worktrees};
 use crate::effects::hooks::Hooks;
 use crate::messenger::Messenger;
 use crate::models::Models;
@@ -38,6 +38,8 @@ pub struct Config {
     pub hooks: Hooks,
     /// What the agents are that agents start.
     pub children: Arc<dyn ChildSpecs>,
+    /// What begins agents on other machines; `None`: there are none.
+    pub peers: Option<Arc<dyn Peers>>,
     /// What sends questions to people.
     pub messenger: Option<Arc<dyn Messenger>>,
     /// Where children that write side by side work; `None`: only one may write at a time.

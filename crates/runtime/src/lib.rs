@@ -34,7 +34,7 @@ mod shared;
 mod stream;
 
 pub use builtin_rules::BuiltinRules;
-pub use children::{ChildAgent, ChildFolder, ChildSpecs, Narrowed, Parent, Worktrees};
+pub use children::{ChildAgent, ChildFolder, ChildSpecs, Narrowed, Parent, Peers, RemoteTask, Unbegun, Worktrees};
 pub use config::{Config, Policies};
 pub use effects::context_hooks::{ContextHook, NamedContextHook};
 pub use effects::hooks::{Hook, HookPoint, HookRunner, Hooks, OnFailure};

@@ -64,6 +64,10 @@ impl<Q, B> Call<Q, B> {
     pub async fn trace_named(&self, id: &str) -> Result<Trace, Problem> {
         let none = || Problem::not_found(format!("there is no trace {:?}", id.chars().take(80).collect::<String>()));
         let id: TraceId = id.parse().map_err(|_| none())?;
+        if id.elsewhere().is_some() {
+            // It is asked for there with this server's own key.
+            self.needs(Scope::Admin, "a trace of another machine")?;
+        }
         Ok(self.host.trace(&id).await?)
     }
 

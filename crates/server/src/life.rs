@@ -135,6 +135,10 @@ impl Runs {
 
     /// Marks a run that goes on in this process, until it has come to its end.
     pub fn follow(&self, host: &Host, trace: &TraceId, deaths: u32) {
+        if trace.elsewhere().is_some() {
+            // Its own server does.
+            return;
+        }
         let home = host.home().data.clone();
         let mut homes = self.homes();
         let going = homes.entry(home.clone()).or_default();

@@ -105,6 +105,8 @@ pub enum Owner {
     Process(u32),
     /// Somebody who has not said who it is.
     Unnamed,
+    /// The server of another machine.
+    Elsewhere,
 }
 
 impl std::fmt::Display for Owner {
@@ -113,6 +115,7 @@ impl std::fmt::Display for Owner {
             Owner::ThisProcess => f.write_str("this process"),
             Owner::Process(id) => write!(f, "process {id}"),
             Owner::Unnamed => f.write_str("another process"),
+            Owner::Elsewhere => f.write_str("the server of another machine"),
         }
     }
 }

@@ -111,6 +111,7 @@ impl MemoryStore {
     fn begin_now(&self, scope: &Scope, trace: &TraceId, log: &[Event]) -> Result<(), StoreError> {
         let key = (scope.tenant.clone(), trace.clone());
         let mut tables = self.shared.tables();
+        here(trace)?;
         if tables.traces.contains_key(&key) {
             return Err(StoreError::Exists { trace: trace.clone() });
         }
@@ -126,6 +127,7 @@ impl MemoryStore {
         let key = (scope.tenant.clone(), trace.clone());
         let mut tables = self.shared.tables();
         if create && !tables.traces.contains_key(&key) {
+            here(trace)?;
             tables.traces.insert(key.clone(), self.new_trace(Vec::new(), 0));
         }
         let row = tables.trace(&key)?;
@@ -407,5 +409,13 @@ impl crate::Raw for MemoryStore {
         if let Some(row) = self.shared.tables().traces.get_mut(&(tenant.clone(), trace.clone())) {
             row.log = bytes.to_vec();
         }
+    }
+}
+/// Errors: the trace is one of another machine, and none is made for it here.
+fn here(trace: &TraceId) -> Result<(), StoreError> {
+    let other = || std::io::Error::other("it is one of another machine");
+    match trace.elsewhere() {
+        None => Ok(()),
+        Some(_) => Err(StoreError::io(format!("make trace {trace}"), other())),
     }
 }

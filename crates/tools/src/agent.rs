@@ -1,14 +1,26 @@
 //! `agent` and `evaluate`: how a model hands work to other agents. Whoever drives the trace starts them; `run` is never asked.
 
-use crate::{Fut, Tool, ToolContext, ToolDoc};
+use crate::{Fut, Tool, ToolContext, ToolDoc, Touches};
 use mainpath_types::{ChildMode, EffectClass, ToolOutput, TraceId};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// Starts other agents.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct AgentTool;
+#[derive(Clone, Debug, Default)]
+pub struct AgentTool {
+    servers: Arc<[AgentServer]>,
+}
+
+/// A server of another machine, where agents can be started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentServer {
+    /// Its address.
+    pub url: String,
+    /// What there is, for models.
+    pub about: String,
+}
 
 /// Has another agent judge whether a goal was reached.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,6 +38,9 @@ pub struct AgentArgs {
     /// The sub_trace_id of an agent that goes on with this task. Not with several.
     #[serde(default)]
     continue_from: Option<String>,
+    /// The server of another machine, where the agents work with what is there.
+    #[serde(default)]
+    agent_url: Option<String>,
     /// The skills that it has.
     #[serde(default)]
     skills: Option<Vec<String>>,
@@ -67,6 +82,8 @@ pub struct AgentCall {
     pub agent_type: Option<String>,
     /// The agent that goes on.
     pub continue_from: Option<TraceId>,
+    /// The host, with its port if that is not the usual one, of the machine where they work, if that is another.
+    pub host: Option<String>,
     /// The skills that they have.
     pub skills: Option<Vec<String>>,
     /// What else they should know: messages in OpenAI's form or plain texts.
@@ -89,6 +106,7 @@ impl AgentCall {
                 tasks: Vec::new(),
                 agent_type: None,
                 continue_from: args.continue_from.as_deref().map(trace).transpose()?,
+                host: None,
                 skills: None,
                 messages: args.messages.unwrap_or_default(),
                 target_goal: args.target_goal_id,
@@ -119,14 +137,57 @@ impl AgentArgs {
             return Err("several tasks begin new agents: give one task to continue one".into());
         }
         let continue_from = self.continue_from.as_deref().map(trace).transpose()?;
+        let host = self.agent_url.as_deref().map(host_of).transpose()?;
+        let there = continue_from.as_ref().and_then(TraceId::elsewhere).map(|there| there.host);
+        if continue_from.is_some() && there != host.as_deref() {
+            return Err(match there {
+                Some(there) => format!("the agent works at {there}: give its server as agent_url too"),
+                None => "the agent works on this machine: leave agent_url out".into(),
+            });
+        }
         let (agent_type, skills) = (self.agent_type, self.skills);
         let messages = self.messages.unwrap_or_default();
-        Ok(AgentCall { mode, tasks, agent_type, continue_from, skills, messages, target_goal: None })
+        Ok(AgentCall { mode, tasks, agent_type, continue_from, host, skills, messages, target_goal: None })
     }
+}
+
+/// The host in an address, with its port if that is not the usual one. Errors: it is no address of a server.
+pub fn host_of(url: &str) -> Result<String, String> {
+    let wrong = || format!("agent_url: {url:?} is not the address of a server, such as https://agents.example.com");
+    let (scheme, rest) = url.split_once("://").ok_or_else(wrong)?;
+    let usual = match scheme.to_ascii_lowercase().as_str() {
+        "http" => ":80",
+        "https" => ":443",
+        _ => return Err(wrong()),
+    };
+    let host = rest.split('/').next().unwrap_or_default().to_ascii_lowercase();
+    let host = host.strip_suffix(usual).unwrap_or(&host);
+    // What can be the host of a trace's id can be one here.
+    TraceId::remote(host, "x").map_err(|_| wrong())?;
+    Ok(host.into())
 }
 
 fn trace(id: &str) -> Result<TraceId, String> {
     id.parse().map_err(|error| format!("continue_from: {error}"))
+}
+
+impl AgentTool {
+    /// The same tool, which also starts agents at these servers. Errors: an address that cannot be one.
+    pub fn with_servers(servers: Vec<AgentServer>) -> Result<AgentTool, String> {
+        servers.iter().try_for_each(|server| host_of(&server.url).map(drop))?;
+        Ok(AgentTool { servers: servers.into() })
+    }
+
+    fn check_server(&self, host: &str) -> Result<(), String> {
+        if self.servers.iter().any(|server| host_of(&server.url).as_deref() == Ok(host)) {
+            return Ok(());
+        }
+        let known: Vec<&str> = self.servers.iter().map(|server| server.url.as_str()).collect();
+        Err(match known.as_slice() {
+            [] => "no other machine is set up here: leave agent_url out".into(),
+            known => format!("agent_url: {host} is not set up here; there are {}", known.join(", ")),
+        })
+    }
 }
 
 impl Tool for AgentTool {
@@ -134,14 +195,27 @@ impl Tool for AgentTool {
     const NAME: &'static str = "agent";
 
     fn describe(&self) -> ToolDoc {
-        let text = "Hands work to other agents and returns what they report, with their sub_trace_id. One task: one agent with your \
-                    tools does it. Several: agents that only read look into them at once. They know nothing of this conversation: say all \
-                    that they need. They share your budgets.";
+        let mut text = "Hands work to other agents and returns what they report, with their sub_trace_id. One task: one agent with your \
+                        tools does it. Several: agents that only read look into them at once. They know nothing of this conversation: say \
+                        all that they need. They share your budgets."
+            .to_string();
+        for AgentServer { url, about } in self.servers.iter() {
+            text.push_str(&format!("\nagent_url {url}: {}", about.trim()));
+        }
         ToolDoc::new(text, EffectClass::StartChild)
     }
 
+    fn touches(&self, args: &AgentArgs) -> Touches {
+        // Only servers that the owner has configured can be asked at all.
+        args.agent_url.as_deref().map(|url| Touches::asking("POST", url).named(true)).unwrap_or_default()
+    }
+
     fn check(&self, args: &AgentArgs) -> Result<(), crate::Problem> {
-        args.clone().read().map(drop).map_err(|problem| crate::Problem::new("invalid_arguments", problem))
+        let known = args.clone().read().and_then(|call| match &call.host {
+            Some(host) => self.check_server(host),
+            None => Ok(()),
+        });
+        known.map_err(|problem| crate::Problem::new("invalid_arguments", problem))
     }
 
     fn run<'a>(&'a self, _: &'a ToolContext, _: AgentArgs) -> Fut<'a, ToolOutput> {
@@ -192,6 +266,28 @@ mod tests {
             assert_eq!(read(args), Err(problem.into()));
         }
         assert!(read(json!({"task": "x", "continue_from": "../x"})).unwrap_err().starts_with("continue_from: "));
+        for (url, host) in [
+            ("https://Agents.example.com/", Some("agents.example.com")),
+            ("https://agents.example.com:443", Some("agents.example.com")),
+            ("http://127.0.0.1:8000/x", Some("127.0.0.1:8000")),
+            ("ftp://agents.example.com", None),
+            ("https://user@agents.example.com", None),
+            ("https://agents.example.com?x", None),
+            ("https://", None),
+            ("agents.example.com", None),
+        ] {
+            let read = read(json!({"task": "x", "agent_url": url}));
+            assert_eq!(read.map(|call| call.host).ok().flatten().as_deref(), host, "{url}");
+        }
+        let continued = |url: Option<&str>, from: &str| {
+            let read = read(json!({"task": "x", "agent_url": url, "continue_from": from}));
+            read.map(|call| call.host.unwrap_or_default())
+        };
+        let (there, url) = ("agent://127.0.0.1:8000/t.delegate-5-001", Some("http://127.0.0.1:8000"));
+        assert_eq!(continued(url, there).as_deref(), Ok("127.0.0.1:8000"));
+        assert!(continued(None, there).unwrap_err().contains("give its server as agent_url too"));
+        assert!(continued(Some("http://127.0.0.1:8001"), there).is_err());
+        assert!(continued(url, "t@delegate-5-001").unwrap_err().contains("leave agent_url out"));
         let judged = AgentCall::read("evaluate", r#"{"target_goal_id": 3}"#).unwrap();
         assert_eq!((judged.mode, judged.target_goal, judged.count()), (ChildMode::Evaluate, Some(3), 1));
     }

@@ -91,7 +91,7 @@ mod work;
 mod workspace;
 mod write;
 
-pub use agent::{AgentCall, AgentTool, EvaluateTool};
+pub use agent::{AgentCall, AgentServer, AgentTool, EvaluateTool, host_of};
 pub use ask_human::{AskHuman, AskHumanArgs, Choice};
 pub use bash::{Bash, run_program};
 pub use check_messages::{CheckMessages, CheckMessagesArgs};

@@ -71,6 +71,8 @@ pub enum ChildPlace {
     Own,
     /// In its parent's workspace, as the only one that writes there.
     Alone,
+    /// On another machine.
+    Elsewhere,
 }
 
 /// Of which folder a workspace is a copy.

@@ -10,7 +10,7 @@ use crate::{
     MailRefused, MessageImported, MessageJoined, MessageQueued, MessageReceived, Millis, ModelAbandoned, ModelFailed,
     ModelFinished, ModelMalformed, ModelRequested, Omitted, QuestionSent, ResourceLoaded, RetryDue, RewindRequested,
     Rewound, RunClosing, RunFinished, RunStarted, SessionCleared, SkillSelected, SpecChanged, SubTraceCompleted,
-    SubTraceStarted, TailCut, TraceNamed, TurnFinished,
+    SubTraceStarted, TailCut, TraceId, TraceNamed, TurnFinished,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -175,4 +175,21 @@ events! {
     MessageReceived = "message_received",
     /// A question was sent to a person, or could not be.
     QuestionSent = "question_sent",
+}
+
+impl EventKind {
+    /// Says of the agents that an event names that they are on the machine with this host, where its trace is.
+    pub fn place_children(&mut self, host: &str) {
+        let child = match self {
+            EventKind::SubTraceStarted(data) => Some(&mut data.child),
+            EventKind::SubTraceCompleted(data) => data.handed.child.as_mut(),
+            _ => None,
+        };
+        if let Some(child) = child
+            && child.elsewhere().is_none()
+            && let Ok(placed) = TraceId::remote(host, child.as_str())
+        {
+            *child = placed;
+        }
+    }
 }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 macro_rules! name_type {
-    ($(#[$doc:meta])* $name:ident) => {
+    ($(#[$doc:meta])* $name:ident, $check:ident) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
         #[serde(try_from = "String", into = "String")]
@@ -29,7 +29,7 @@ macro_rules! name_type {
         impl FromStr for $name {
             type Err = BadName;
             fn from_str(text: &str) -> Result<Self, BadName> {
-                check_name(text)?;
+                $check(text)?;
                 Ok(Self(text.into()))
             }
         }
@@ -56,16 +56,17 @@ macro_rules! name_type {
 }
 
 name_type! {
-    /// A trace: one agent, one append-only log. Children are named `{parent}@delegate-{time}-001` and the like.
-    TraceId
+    /// A trace: one agent, one append-only log. Children are named `{parent}@delegate-{time}-001` and the like. One on another machine is
+    /// named `agent://HOST/ID`: the host and, if it is not the usual one, the port of its server, and the trace's id there.
+    TraceId, check_trace
 }
 name_type! {
     /// Whose data it is; data of different tenants lies apart.
-    TenantId
+    TenantId, check_name
 }
 name_type! {
     /// Who did something: a person, a program or the system, as authenticated at the boundary.
-    Principal
+    Principal, check_name
 }
 
 impl TraceId {
@@ -85,6 +86,31 @@ impl TraceId {
             root = parent;
         }
         root
+    }
+}
+
+/// A trace on another machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoteTrace<'a> {
+    /// The host of its server, with a port where it is not the usual one.
+    pub host: &'a str,
+    /// The trace's id there.
+    pub id: &'a str,
+}
+
+/// How the id of a trace on another machine begins.
+const REMOTE: &str = "agent://";
+
+impl TraceId {
+    /// A trace on another machine. Errors: this is no host, or no id.
+    pub fn remote(host: &str, id: &str) -> Result<TraceId, BadName> {
+        format!("{REMOTE}{host}/{id}").parse()
+    }
+
+    /// Where it is, if it is on another machine.
+    pub fn elsewhere(&self) -> Option<RemoteTrace<'_>> {
+        let (host, id) = self.0.strip_prefix(REMOTE)?.split_once('/')?;
+        Some(RemoteTrace { host, id })
     }
 }
 
@@ -157,6 +183,18 @@ fn is_name(text: &str) -> bool {
 
 fn check_name(text: &str) -> Result<(), BadName> {
     if is_name(text) { Ok(()) } else { Err(BadName(text.chars().take(80).collect())) }
+}
+
+fn check_trace(text: &str) -> Result<(), BadName> {
+    let Some((host, id)) = text.strip_prefix(REMOTE).and_then(|rest| rest.split_once('/')) else {
+        return check_name(text);
+    };
+    let bad = || BadName(text.chars().take(80).collect());
+    let (name, port) = host.split_once(':').map_or((host, None), |(name, port)| (name, Some(port)));
+    let is_host_letter = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, b'-' | b'.');
+    let is_host = (1..=253).contains(&name.len()) && !name.starts_with('.') && name.bytes().all(is_host_letter);
+    let is_port = port.is_none_or(|port| !port.starts_with(['0', '+']) && port.parse::<u16>().is_ok());
+    if is_host && is_port && is_name(id) { Ok(()) } else { Err(bad()) }
 }
 
 /// The number of an event in its trace, from 1, without gaps.
@@ -277,4 +315,40 @@ pub fn format_time(at: Millis) -> String {
 pub fn parse_time(text: &str) -> Option<Millis> {
     let time: SystemTime = humantime::parse_rfc3339(text).ok()?;
     time.duration_since(UNIX_EPOCH).ok()?.as_millis().try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_of_another_machine_is_named_by_a_host_and_an_id_and_by_nothing_else() {
+        let id: TraceId = "agent://build.example.com:8000/t.delegate-5-001".parse().unwrap();
+        assert_eq!(id.elsewhere(), Some(RemoteTrace { host: "build.example.com:8000", id: "t.delegate-5-001" }));
+        assert_eq!(id, TraceId::remote("build.example.com:8000", "t.delegate-5-001").unwrap());
+        assert_eq!("t@delegate-5-001".parse::<TraceId>().unwrap().elsewhere(), None);
+        for wrong in [
+            "agent://",
+            "agent://host",
+            "agent://host/",
+            "agent:///id",
+            "agent://host/../x",
+            "agent://host/a/b",
+            "agent://../x",
+            "agent://Host/id",
+            "agent://user@host/id",
+            "agent://host:/id",
+            "agent://host:0/id",
+            "agent://host:+80/id",
+            "agent://host:99999/id",
+            "agent://host:80:80/id",
+            "agent://host/agent://host/id",
+            "http://host/id",
+            "a/b",
+        ] {
+            assert!(wrong.parse::<TraceId>().is_err(), "{wrong}");
+        }
+        // No folder is ever made by such a name.
+        assert!(!TraceId::is_name(id.as_str()));
+    }
 }

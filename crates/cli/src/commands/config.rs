@@ -19,7 +19,7 @@ pub struct ConfigArgs {
 }
 
 /// Every key with what holds where nobody sets it. A test holds the list to what the file may have.
-const KEYS: [(&str, &str); 100] = [
+const KEYS: [(&str, &str); 101] = [
     ("model", "the first one found"),
     ("fallback", "none"),
     ("profile", "trace"),
@@ -100,6 +100,7 @@ const KEYS: [(&str, &str); 100] = [
     ("people.feishu", "off"),
     ("people.email", "off"),
     ("people.listen", "127.0.0.1:8010"),
+    ("peers", "none"),
     ("server.address", "127.0.0.1:8000"),
     ("server.hosts", "this machine's"),
     ("server.origins", "its own pages"),

@@ -256,13 +256,13 @@ async fn need(logs: &Logs, trace: &TraceId, pointed: &BTreeSet<TraceId>) -> Resu
     if pointed.contains(trace) {
         return Ok(Some(Needed::Session));
     }
-    let log = logs.store.read(&logs.scope, trace, 1).await?;
+    let log = logs.at(trace).read(1).await?;
     let machine = Machine::fold(trace.clone(), &log.events);
     let state = machine.state();
     if pending(state).keys().any(|key| matches!(key, EffectKey::Approval(_) | EffectKey::Answer(_))) {
         return Ok(Some(Needed::Person));
     }
-    let mail = logs.store.mail(&logs.scope, trace, state.log.mail.upto).await?;
+    let mail = logs.at(trace).mail(state.log.mail.upto).await?;
     let is_unread = mail.iter().any(|entry| !state.log.mail.has(entry.id)) || state.inbox.unread().next().is_some();
     Ok(is_unread.then_some(Needed::Mail))
 }
@@ -340,7 +340,7 @@ pub async fn erase(args: EraseArgs) -> Result<Exit, Failure> {
 /// Says of what nobody has read that it is still there: it is no part of the conversation yet.
 async fn say_unread(logs: &Logs, trace: &TraceId) -> Result<(), Failure> {
     let (_, state, _) = logs.read(trace).await?;
-    let mail = logs.store.mail(&logs.scope, trace, state.log.mail.upto).await?;
+    let mail = logs.at(trace).mail(state.log.mail.upto).await?;
     let (is, they) = match mail.iter().filter(|entry| !state.log.mail.has(entry.id)).count() {
         0 => return Ok(()),
         1 => ("1 message that nobody has read yet is still in the mailbox: the agent reads it".into(), "it"),

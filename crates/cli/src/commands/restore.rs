@@ -7,7 +7,7 @@ use crate::ui::out::out;
 use crate::ui::text::{count, number, plain, were};
 use clap::Args;
 use mainpath::runtime::files::{Fate, FilePlan};
-use mainpath::store::{Store, StoreError};
+use mainpath::store::StoreError;
 use mainpath::tools::FileNow;
 use mainpath::trace::{ReadTrace, Restore, RestoreTo, Restored};
 use mainpath::types::Seq;
@@ -212,7 +212,7 @@ async fn show(logs: &Logs, planned: &Restored) -> Result<(), Failure> {
             continue;
         }
         let then = match plan.then.blob() {
-            Some(hash) => logs.store.get_blob(&logs.scope, hash).await?,
+            Some(hash) => logs.scoped().get_blob(hash).await?,
             None => Vec::new(),
         };
         let then = if matches!(plan.then, FileState::Link { .. }) { link_to(&then) } else { then };

@@ -150,7 +150,10 @@ async fn path(
         "tokens  {}",
         spent(Spent { usage: state.spent.usage, cost: state.spent.cost, about: state.spent.about })
     ))?;
-    out(&format!("files   {}", logs.store.trace_dir(&logs.scope.tenant, trace).display()))?;
+    match trace.elsewhere() {
+        None => out(&format!("files   {}", logs.store.trace_dir(&logs.scope.tenant, trace).display()))?,
+        Some(there) => out(&format!("machine {}", there.host))?,
+    }
     for (at, line) in children(logs, trace, events).await?.iter().enumerate() {
         out(&format!("{}{line}", if at == 0 { "agents  " } else { "        " }))?;
     }

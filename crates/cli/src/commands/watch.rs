@@ -70,14 +70,14 @@ const LOOK: Duration = Duration::from_secs(1);
 pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
     let logs = logs()?;
     let trace = logs.find(args.trace.as_deref()).await?;
-    let log = logs.store.read(&logs.scope, &trace, 1).await?;
+    let log = logs.at(&trace).read(1).await?;
     let from = from(&logs, &trace, &args, &log.events)?;
     let head = log.events.last().map_or(0, |event| event.id);
     if from.event > head + 1 {
         eprintln!("there is no event {} yet: the log of {trace} ends at event {head}", from.event);
     }
     drop(log);
-    let store: Arc<dyn Store> = Arc::clone(&logs.store) as _;
+    let store: Arc<dyn Store> = logs.all_stores();
     let mut watching = Watching::new(store, logs.scope.clone(), &trace, from, LOOK);
     let mut show = Show {
         logs: &logs,

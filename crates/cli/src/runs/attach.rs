@@ -6,7 +6,6 @@ use crate::ui::text::{plain, short};
 use mainpath::Logs;
 use mainpath::media::{Attachment, Content, Kind, MOST_BYTES, Vendor, label, read};
 use mainpath::providers::{Abilities, Registry, WireFormat};
-use mainpath::store::Store;
 use mainpath::types::{BlobHash, Event, EventKind, Part, Source};
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -121,7 +120,7 @@ pub async fn sizes(logs: &Logs, events: &[Event]) -> Sizes {
         let (Part::Image { source } | Part::Audio { source } | Part::Document { source, .. }) = part else { continue };
         if let Source::Blob { hash, .. } = source
             && !sizes.contains_key(hash)
-            && let Ok(bytes) = logs.store.get_blob(&logs.scope, hash).await
+            && let Ok(bytes) = logs.scoped().get_blob(hash).await
         {
             sizes.insert(hash.clone(), bytes.len() as u64);
         }

@@ -4,7 +4,7 @@ use crate::exit::Failure;
 use mainpath::Logs;
 use mainpath::core::State;
 use mainpath::runtime::Mail;
-use mainpath::store::{ReadLog, Store};
+use mainpath::store::ReadLog;
 use mainpath::types::{Millis, TraceId};
 
 /// What to do about a trace in which nothing was said yet, so that there is nothing to carry on with.
@@ -20,7 +20,7 @@ pub async fn says_first(logs: &Logs, log: &ReadLog, state: &State) -> Result<Opt
 
 /// The mail that has not been read, and when each was sent.
 pub async fn unread(logs: &Logs, trace: &TraceId, state: &State) -> Result<Vec<(Millis, Mail)>, Failure> {
-    let mail = logs.store.mail(&logs.scope, trace, state.log.mail.upto).await?;
+    let mail = logs.at(trace).mail(state.log.mail.upto).await?;
     let unread = mail.iter().filter(|entry| !state.log.mail.has(entry.id));
     Ok(unread.filter_map(|entry| Some((entry.at, serde_json::from_str(&entry.body).ok()?))).collect())
 }

@@ -3,7 +3,6 @@
 use crate::ui::text::count;
 use crate::ui::whole::changes;
 use mainpath::Logs;
-use mainpath::store::Store;
 use mainpath::types::{CallResolved, FileChange, FileState, Resolution};
 
 /// So many lines of it are shown.
@@ -39,7 +38,7 @@ async fn text(logs: &Logs, state: &FileState) -> Option<String> {
     match state {
         FileState::Absent => Some(String::new()),
         FileState::File { hash, bytes, .. } if *bytes <= LARGEST => {
-            String::from_utf8(logs.store.get_blob(&logs.scope, hash).await.ok()?).ok()
+            String::from_utf8(logs.scoped().get_blob(hash).await.ok()?).ok()
         }
         _ => None,
     }

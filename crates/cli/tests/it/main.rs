@@ -34,6 +34,7 @@ mod lists;
 mod long_texts;
 mod looking;
 mod looks;
+mod machines;
 mod mcp;
 mod mcp_serve;
 mod messages;

@@ -8,18 +8,19 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 /// A server that runs.
-struct Served {
-    process: Process,
-    address: String,
-    key: String,
+pub struct Served {
+    pub process: Process,
+    pub address: String,
+    pub key: String,
 }
 
 fn serve(place: &Place) -> Served {
-    serve_with(place, &[])
+    serve_at(place, "127.0.0.1:0")
 }
 
-fn serve_with(place: &Place, more: &[&str]) -> Served {
-    let mut process = place.start(&[&["serve", "--address", "127.0.0.1:0"], more].concat());
+/// A server at this address.
+pub fn serve_at(place: &Place, address: &str) -> Served {
+    let mut process = place.start(&["serve", "--address", address]);
     let line = process.find(|line| line.starts_with("listening on ")).unwrap();
     let address = line.split("http://").nth(1).unwrap().split_whitespace().next().unwrap().to_string();
     process.find(|line| line.starts_with("key: ")).unwrap();
@@ -43,13 +44,13 @@ impl Served {
         Ok((status, serde_json::from_str(body).unwrap_or(Value::Null)))
     }
 
-    fn ask(&self, method: &str, path: &str, more: &str, body: &str) -> (u16, Value) {
+    pub fn ask(&self, method: &str, path: &str, more: &str, body: &str) -> (u16, Value) {
         self.try_ask(method, path, more, body).unwrap()
     }
 }
 
 /// A script that reads a few times, each turn taking so long.
-fn slow(place: &Place, ms: u64) -> String {
+pub fn slow(place: &Place, ms: u64) -> String {
     let file = place.root().join(format!("slow-{ms}.toml"));
     let turn = format!(
         "[[turn]]\ndelay_ms = {ms}\ncalls = [{{ tool = \"read_text_file\", args = {{ path = \"a.txt\" }} }}]\n"
@@ -59,7 +60,8 @@ fn slow(place: &Place, ms: u64) -> String {
     format!("scripted:{}", file.display())
 }
 
-fn finished(place: &Place, trace: &str) -> usize {
+/// How many runs of a trace have come to their end.
+pub fn finished(place: &Place, trace: &str) -> usize {
     let events = place.events(trace);
     events.iter().filter(|event| event["type"] == "run_finished" && event["data"]["reason"] == "final").count()
 }

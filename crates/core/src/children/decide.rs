@@ -76,11 +76,15 @@ fn child_id(state: &State, call: &Call, asked: &ChildStarting) -> Option<TraceId
     // Calls that start in the same moment have different times in the ids of their children.
     let time = time.unwrap_or_else(|| call.started.max(state.children.latest.saturating_add(1)));
     let (parent, mode) = (&state.trace, asked.mode.name());
-    let id = match asked.mode {
-        ChildMode::Explore => format!("{parent}@{mode}-{:03}-{time}-001", asked.nth + 1),
-        ChildMode::Delegate | ChildMode::Evaluate => format!("{parent}@{mode}-{time}-001"),
+    let own = match asked.mode {
+        ChildMode::Explore => format!("{mode}-{:03}-{time}-001", asked.nth + 1),
+        ChildMode::Delegate | ChildMode::Evaluate => format!("{mode}-{time}-001"),
     };
-    id.parse().ok()
+    match &asked.host {
+        None => format!("{parent}@{own}").parse().ok(),
+        // There it belongs to no trace: its parent is here.
+        Some(host) => TraceId::remote(host, &format!("{parent}.{own}").replace('@', ".")).ok(),
+    }
 }
 
 /// The time in the id of a child.

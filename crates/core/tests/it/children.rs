@@ -4,7 +4,7 @@ use crate::support::{Agent, allowed, call, child, child_ended, no_limits, recove
 use mainpath_core::{ChildStarting, GoalStats, InputKind, Refusal, own_stats};
 use mainpath_types::{
     ChildLimits, ChildOutcome, ChildPlace, EventKind, GoalId, GoalOp, HandedBack, Limits, Share, Spent, ToolOutput,
-    Usage,
+    TraceId, Usage,
 };
 
 fn starting(nth: u16, of: u16) -> InputKind {
@@ -51,6 +51,17 @@ fn a_child_has_the_same_id_after_a_crash_and_two_calls_of_a_moment_have_differen
     agent.gives(starting(0, 1), &["sub_trace_started 2.0/0 test@delegate-1000-001"]);
     let second = ChildStarting { place: ChildPlace::Reading, ..child(call("2.1"), 0, 1) };
     agent.gives(InputKind::ChildStarting(second), &["sub_trace_started 2.1/0 test@delegate-1001-001"]);
+}
+
+#[test]
+fn a_child_on_another_machine_is_named_by_its_host_and_belongs_to_nobody_there() {
+    let mut agent = Agent::calling(no_limits(), &[allowed("agent")]);
+    let host = Some("build.example.com:8000".to_string());
+    let asked = ChildStarting { place: ChildPlace::Elsewhere, host, ..child(call("2.0"), 0, 1) };
+    let id = "agent://build.example.com:8000/test.delegate-1000-001";
+    agent.gives(InputKind::ChildStarting(asked), &[&format!("sub_trace_started 2.0/0 {id}")]);
+    let trace = agent.state().children.get(call("2.0"), 0).unwrap().trace.clone().unwrap();
+    assert_eq!(trace.elsewhere().unwrap().id.parse::<TraceId>().unwrap().parent(), None);
 }
 
 #[test]

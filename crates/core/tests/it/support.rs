@@ -426,7 +426,18 @@ pub fn child(call: CallId, nth: u16, of: u16) -> ChildStarting {
         1 => (ChildMode::Delegate, ChildPlace::Alone),
         _ => (ChildMode::Explore, ChildPlace::Reading),
     };
-    ChildStarting { call, nth, of, mode, place, continues: None, after: 0, task: "look".into(), no_copy: None }
+    ChildStarting {
+        call,
+        nth,
+        of,
+        mode,
+        place,
+        host: None,
+        continues: None,
+        after: 0,
+        task: "look".into(),
+        no_copy: None,
+    }
 }
 
 /// A child that has ended.

@@ -22,12 +22,12 @@ impl Agent {
     /// ([`ErrorKind::Refused`]); of several that are started at once under one id, one is.
     pub async fn start(self, task: impl Into<String>) -> Result<Run, Error> {
         let Parts { host, model, once, has_memory, .. } = self.parts();
-        if let Some(run) = started(host, once).await? {
+        let id = self.id()?;
+        if let Some(run) = started(host, once, &id).await? {
             return Ok(run);
         }
         let spec = self.spec()?;
         host.check_model(model)?;
-        let id = self.id()?;
         let mut said = preloads(&spec, host.skills())?;
         let task = task.into();
         let (skill, task) = match select_named(&task, &spec, host.skills())? {
@@ -68,12 +68,12 @@ impl Agent {
             return agent.start(task).await;
         }
         let Parts { host, model, once, .. } = agent.parts();
-        if let Some(run) = started(host, once).await? {
+        let id = agent.id()?;
+        if let Some(run) = started(host, once, &id).await? {
             return Ok(run);
         }
         let spec = agent.spec()?;
         host.check_model(model)?;
-        let id = agent.id()?;
         let from = Origin { source: "messages", now: (host.runtime().config().clock)() };
         match import(host.at(&id), &host.runtime().config().vault, Some(spec), messages, from).await {
             Err(RuntimeError::Exists(_) | RuntimeError::Store(StoreError::Exists { .. } | StoreError::Held { .. }))
@@ -119,10 +119,9 @@ pub(crate) fn id_of(once: &Once) -> Result<TraceId, mainpath_types::BadName> {
 }
 
 /// The run that was started under this key before; one that broke off goes on. Errors: something else was started under it.
-async fn started(host: &Host, once: Option<&Once>) -> Result<Option<Run>, Error> {
+async fn started(host: &Host, once: Option<&Once>, id: &TraceId) -> Result<Option<Run>, Error> {
     let Some(once) = once else { return Ok(None) };
-    let id = id_of(once).map_err(|error| Error::failed(error.to_string()))?;
-    let log = match host.at(&id).read(1).await {
+    let log = match host.at(id).read(1).await {
         Err(StoreError::NotFound { .. }) => return Ok(None),
         log => log?,
     };
@@ -135,7 +134,7 @@ async fn started(host: &Host, once: Option<&Once>) -> Result<Option<Run>, Error>
         let problem = format!("the key was used for another request before, which made trace {id}");
         return Err(Error::new(ErrorKind::Reused, problem));
     }
-    let trace = Trace::new(host.clone(), id).once(once.clone());
+    let trace = Trace::new(host.clone(), id.clone()).once(once.clone());
     let until = Instant::now() + PATIENCE;
     loop {
         let state = trace.look().await?.state;
@@ -155,7 +154,7 @@ async fn started(host: &Host, once: Option<&Once>) -> Result<Option<Run>, Error>
 async fn lost(host: &Host, once: Option<&Once>, id: &TraceId) -> Result<Run, Error> {
     let until = Instant::now() + PATIENCE;
     while Instant::now() < until {
-        if let Some(run) = started(host, once).await? {
+        if let Some(run) = started(host, once, id).await? {
             return Ok(run);
         }
         tokio::time::sleep(LOOK).await;

@@ -3,6 +3,8 @@
 #[cfg(feature = "home")]
 use super::hooks::{ContextHookEntry, HookEntry};
 use super::limits::LimitsConfig;
+#[cfg(feature = "home")]
+use super::peers::PeerConfig;
 use super::server::ServerConfig;
 use super::sessions::SessionsConfig;
 #[cfg(feature = "home")]
@@ -113,6 +115,9 @@ pub struct ConfigFile {
     /// Whom agents can ask and tell something, and by which channels.
     #[cfg(feature = "people")]
     pub people: PeopleConfig,
+    /// Other machines that agents may be started on.
+    #[cfg(feature = "home")]
+    pub peers: BTreeMap<String, PeerConfig>,
     /// What `mainpath serve` is told.
     pub server: ServerConfig,
     /// How long traces are kept.
@@ -288,6 +293,7 @@ impl ConfigFile {
         names.extend(self.context_hooks.iter().flat_map(|hook| hook.headers.secrets()));
         names.extend(self.experience.embeddings.iter().flat_map(|config| config.headers.secrets()));
         names.extend(self.server.telemetry.headers.secrets());
+        names.extend(self.peers.values().map(|peer| peer.key.as_str().into()));
         #[cfg(feature = "people")]
         names.extend(self.people.secrets());
         names.extend(self.sessions.password.clone());

@@ -2,6 +2,7 @@
 
 use super::file::ConfigFile;
 use super::mistakes;
+use super::peers::agent_tool;
 use super::place::Home;
 use super::toolbox::Unready;
 use crate::Error;
@@ -16,7 +17,7 @@ use mainpath_store::read_regular_text;
 use mainpath_store::scheduler::system_clock;
 #[cfg(feature = "people")]
 use mainpath_tools::AskHuman;
-use mainpath_tools::{AgentTool, EvaluateTool, TakeChanges, Tools};
+use mainpath_tools::{EvaluateTool, TakeChanges, Tools};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -101,7 +102,7 @@ impl Home {
     /// The tools of this installation, and those that are configured and cannot be used.
     pub fn toolbox(&self) -> (Tools, Vec<Unready>) {
         let (tools, unready) = self.config.tools.build(&self.config.net, &|name| self.secret(name));
-        let tools = tools.with(AgentTool).with(EvaluateTool).with(TakeChanges);
+        let tools = tools.with(agent_tool(&self.config.peers)).with(EvaluateTool).with(TakeChanges);
         let tools = self.shelf().map_or(tools.clone(), |shelf| with_tools(tools, &shelf));
         #[cfg(feature = "people")]
         self.offer_people(&tools);

@@ -14,6 +14,8 @@ pub(crate) mod limits;
 mod mistakes;
 #[cfg(feature = "home")]
 mod otlp;
+#[cfg(feature = "home")]
+mod peers;
 mod place;
 mod secrets;
 mod server;
@@ -32,6 +34,8 @@ pub use hooks::{ContextHookEntry, HookEntry};
 pub use limits::LimitsConfig;
 #[cfg(feature = "home")]
 pub use otlp::Otlp;
+#[cfg(feature = "home")]
+pub use peers::PeerConfig;
 pub use place::Home;
 pub use server::ServerConfig;
 pub use sessions::SessionsConfig;

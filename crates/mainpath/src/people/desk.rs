@@ -6,7 +6,6 @@ use mainpath_core::{Bodies, Call, CallState, State, answer_due, arguments_in};
 use mainpath_index::Index;
 use mainpath_people::{AgentWord, Answer, Channel, Desk, From, PeopleConfig, Taken, Which, WordTaken};
 use mainpath_runtime::Mail;
-use mainpath_store::Store;
 use mainpath_store::scheduler::system_clock;
 use mainpath_tools::AskHumanArgs;
 use mainpath_types::{CallId, EffectClass, Millis, Principal, TraceId, format_time};
@@ -208,7 +207,7 @@ fn addressee(row: &Call) -> Option<String> {
 
 /// Whether an answer in time waits to be read.
 async fn is_answered(logs: &Logs, state: &State, call: CallId) -> Result<bool, Error> {
-    let mail = logs.store.mail(&logs.scope, &state.trace, state.log.mail.upto).await?;
+    let mail = logs.at(&state.trace).mail(state.log.mail.upto).await?;
     let mut unread = mail.iter().filter(|entry| !state.log.mail.has(entry.id));
     let due: Option<Millis> = answer_due(state, call);
     Ok(unread.any(|entry| {

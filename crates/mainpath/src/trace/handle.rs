@@ -14,7 +14,7 @@ use mainpath_runtime::wire::Projector;
 use mainpath_runtime::{Mail, Phase, RuntimeError, new_trace_id, verify, views};
 use mainpath_store::{Once, Report, StoreError};
 use mainpath_tools::AskHumanArgs;
-use mainpath_types::{CallId, Event, EventId, EventKind, MailId, Message, MessageMode, Seq, Spec, TraceId};
+use mainpath_types::{BlobHash, CallId, Event, EventId, EventKind, MailId, Message, MessageMode, Seq, Spec, TraceId};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -304,6 +304,34 @@ impl Trace {
     /// All events from one on. Errors: the log cannot be read.
     pub async fn events(&self, from: EventId) -> Result<Vec<Event>, Error> {
         Ok(self.host.store().read(self.host.scope(), &self.id, from).await?.events)
+    }
+
+    /// The number of the last event. Errors: as [`Trace::events`]'s.
+    pub async fn head(&self) -> Result<EventId, Error> {
+        Ok(self.host.store().read(self.host.scope(), &self.id, EventId::MAX).await?.head)
+    }
+
+    /// A long text that the log names. `None`: it names no such text; what files were before they were changed is none. Errors: it
+    /// cannot be read.
+    pub async fn long_text(&self, hash: &BlobHash) -> Result<Option<Vec<u8>>, Error> {
+        let names = |event: &Event| match &event.kind {
+            EventKind::FilesKept(_) | EventKind::FilesRestored(_) | EventKind::SubTraceCompleted(_) => false,
+            kind => kind.blobs().contains(hash),
+        };
+        match self.events(1).await?.iter().any(names) {
+            true => Ok(Some(self.host.store().get_blob(self.host.scope(), hash).await?)),
+            false => Ok(None),
+        }
+    }
+
+    /// Whether somebody drives it, in this process or another. Errors: that cannot be told.
+    pub async fn is_driven(&self) -> Result<bool, Error> {
+        Ok(self.host.at(&self.id).driver().await?.is_some())
+    }
+
+    /// Puts something into its mailbox, as mailboxes hold it: for programs that hand on what others say. Errors: it cannot be sent.
+    pub async fn post(&self, mail: &Mail) -> Result<MailId, Error> {
+        self.put(mail).await
     }
 
     /// The facts after an event, under their published names, of at most so many events; and the number of the last event. Errors: the log

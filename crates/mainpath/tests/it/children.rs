@@ -56,7 +56,7 @@ final = "All seen."
 
 async fn host(place: &Place) -> Host {
     let data = place.work().join("../data");
-    Host::builder().data_dir(data).tool(AgentTool).tool(EvaluateTool).build().await.unwrap()
+    Host::builder().data_dir(data).tool(AgentTool::default()).tool(EvaluateTool).build().await.unwrap()
 }
 
 async fn agent(place: &Place) -> Agent {
@@ -190,7 +190,14 @@ final = "Enough."
 async fn a_preset_makes_a_child_what_it_says_and_one_that_is_not_there_is_a_line_for_the_model() {
     let place = Place::new(ANALYST);
     let data = place.work().join("../data");
-    let host = Host::builder().data_dir(data).skills(None).tool(AgentTool).tool(EvaluateTool).build().await.unwrap();
+    let host = Host::builder()
+        .data_dir(data)
+        .skills(None)
+        .tool(AgentTool::default())
+        .tool(EvaluateTool)
+        .build()
+        .await
+        .unwrap();
     let run = host.agent(place.model()).workspace(place.work()).start("Start.").await.unwrap();
     let trace = run.trace().clone();
     assert_eq!(run.outcome().await.unwrap().answer, "Enough.");

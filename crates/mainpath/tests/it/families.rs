@@ -25,7 +25,7 @@ final = "It is written."
 
 async fn host(place: &Place) -> Host {
     let data = place.work().join("../data");
-    Host::builder().data_dir(data).tool(AgentTool).tool(EvaluateTool).build().await.unwrap()
+    Host::builder().data_dir(data).tool(AgentTool::default()).tool(EvaluateTool).build().await.unwrap()
 }
 
 async fn agent(place: &Place, host: &Host) -> Agent {

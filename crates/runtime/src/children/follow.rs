@@ -1,50 +1,20 @@
 //! A child's trace: begun or gone on with, followed until its run has ended, and ended with its parent.
 
-use crate::children::{ChildAgent, Parent, copies};
+use crate::children::asked::{Asked, Making};
+use crate::children::seen::{Seen, ended, events_of, failed, look, stopped, unstarted};
+use crate::children::{ChildAgent, Parent, copies, elsewhere};
 use crate::effects::context::EffectContext;
-use crate::gate::origins::foreign_in;
 use crate::mail::Mail;
 use crate::runtime::post;
 use crate::stream::hub::Phase;
-use mainpath_core::{Child, ChildEnded, InputKind, Run, State, apply, short_name};
-use mainpath_store::{Scope, StoreError, TraceStore};
-use mainpath_tools::AgentCall;
-use mainpath_types::{
-    ChildOutcome, ChildPlace, Decision, Event, EventKind, FinishReason, HandedBack, MessageMode, Origin, Part,
-    Principal, Resolution, Spec, TraceId, text_of,
-};
+use mainpath_core::{Child, InputKind, short_name};
+use mainpath_store::{Scope, TraceStore};
+use mainpath_types::{ChildPlace, EventKind, MessageMode, Part, Principal, TraceId};
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::Duration;
 
-/// So many characters of an answer are handed back; the child's trace has the rest.
-const MOST_ANSWERED: usize = 30_000;
 /// How often it is looked what became of a child that another process drives.
 const LOOK: Duration = Duration::from_millis(250);
-
-/// What is asked of a child.
-pub(crate) struct Asked {
-    /// Its row in the parent's table.
-    pub child: Child,
-    /// What it is made of. Errors: why it cannot be.
-    pub making: Result<Making, String>,
-}
-
-/// What a child is made of.
-pub(crate) struct Making {
-    /// What its parent is.
-    pub parent: Arc<Spec>,
-    /// The parent's run, counted from 1.
-    pub run: u32,
-    /// The child's run, counted from 1.
-    pub child_run: u32,
-    /// What the call asks for.
-    pub call: AgentCall,
-    /// What it is told.
-    pub message: String,
-    /// Whether that has no words from outside.
-    pub own_task: bool,
-}
 
 /// Begins a child or attaches to it, and waits until its run has ended; then what it changed in a copy is told with what it came to.
 /// `None`: it waits for people; look again when its parent is woken.
@@ -70,6 +40,9 @@ async fn follow_to_its_end(context: &EffectContext, asked: &Asked) -> Option<Inp
         Ok(making) => making,
         Err(problem) => return Some(unstarted(&asked.child, problem)),
     };
+    if trace.elsewhere().is_some() {
+        return Some(elsewhere::follow(context, &trace, asked, making).await);
+    }
     if let Err(problem) = begin(context, &trace, &asked.child, making).await {
         return Some(unstarted(&asked.child, &problem));
     }
@@ -107,7 +80,7 @@ async fn end_run(context: &EffectContext, child: &Child) -> InputKind {
             Err(problem) => return failed(child, Seen::default(), problem.to_string()),
         };
         if seen.ended.is_some() {
-            return ended(child, seen);
+            return ended(child, if trace.elsewhere().is_some() { elsewhere::said_there(seen) } else { seen });
         }
         if seen.run.is_none() && sent {
             // It was told to stop before it had begun.
@@ -125,7 +98,9 @@ async fn end_run(context: &EffectContext, child: &Child) -> InputKind {
             }
             sent = true;
         }
-        if let Phase::Elsewhere(_) = driven(context, &trace).await {
+        if trace.elsewhere().is_some() {
+            tokio::time::sleep(LOOK).await;
+        } else if let Phase::Elsewhere(_) = driven(context, &trace).await {
             tokio::time::sleep(LOOK).await;
         }
     }
@@ -198,7 +173,7 @@ async fn begin(context: &EffectContext, trace: &TraceId, child: &Child, making: 
 async fn made(context: &EffectContext, child: &Child, making: &Making) -> Result<(ChildAgent, Mail), String> {
     let folder = match child.place {
         ChildPlace::Own => Some(copies::make(context, child, &making.parent).await?),
-        ChildPlace::Reading | ChildPlace::Alone => None,
+        ChildPlace::Reading | ChildPlace::Alone | ChildPlace::Elsewhere => None,
     };
     let Making { parent: spec, run, child_run, call, message, own_task } = making;
     let (trace, share, folder) = (&context.trace, &child.share, folder.as_ref());
@@ -215,135 +190,4 @@ async fn made(context: &EffectContext, child: &Child, making: &Making) -> Result
 /// Whoever speaks to a child is its parent: no person.
 fn speaking(context: &EffectContext) -> Scope {
     Scope { tenant: context.scope.tenant.clone(), principal: Principal::agent(context.trace.as_str()) }
-}
-
-/// What the log of a child says of its work for a call.
-#[derive(Default)]
-struct Seen {
-    /// Whether there is no log.
-    is_empty: bool,
-    /// The run that began after it was asked, as it stood last.
-    run: Option<Box<Run>>,
-    /// Why that ended.
-    ended: Option<FinishReason>,
-    /// When that was, or when the last event came.
-    at: u64,
-    answer: String,
-    files: BTreeSet<String>,
-    /// Its calls that were denied.
-    denied: u32,
-    /// Where what it has read came from, if from outside.
-    origins: BTreeSet<Origin>,
-}
-
-/// The log of a trace; nothing where there is none yet.
-async fn events_of(at: TraceStore<'_>) -> Result<Vec<Event>, StoreError> {
-    match at.read(1).await {
-        Ok(log) => Ok(log.events),
-        Err(StoreError::NotFound { .. }) => Ok(Vec::new()),
-        Err(error) => Err(error),
-    }
-}
-
-async fn look(context: &EffectContext, trace: &TraceId, after: u64) -> Result<Seen, StoreError> {
-    let events = events_of(TraceStore::new(&*context.shared.config.store, &context.scope, trace)).await?;
-    let mut state = State::new(trace.clone());
-    let mut seen = Seen { is_empty: events.is_empty(), ..Seen::default() };
-    for event in &events {
-        // Also what it read for an earlier call: it may still be in its sight.
-        match &event.kind {
-            EventKind::SubTraceCompleted(data) => seen.origins.extend(&data.handed.origins),
-            EventKind::CallResolved(_) | EventKind::Injected(_) | EventKind::ModelFinished(_) => {
-                seen.origins.extend(foreign_in(&event.kind));
-            }
-            _ => {}
-        }
-        if event.id > after && seen.ended.is_none() {
-            note(&mut seen, &state, event);
-        }
-        apply(&mut state, event);
-        if event.id > after && seen.ended.is_none() && state.run.is_some() {
-            seen.run = state.run.clone().map(Box::new);
-        }
-    }
-    Ok(seen)
-}
-
-fn note(seen: &mut Seen, state: &State, event: &Event) {
-    seen.at = event.ts;
-    match &event.kind {
-        EventKind::ModelFinished(data) if state.branch.is_none() => {
-            // By a rule: such a call is over with the answer that makes it.
-            let verdicts = data.calls().filter_map(|made| made.planned.verdict.as_ref());
-            let denied = verdicts.filter(|verdict| verdict.decision == Decision::Deny).count();
-            seen.denied = seen.denied.saturating_add(u32::try_from(denied).unwrap_or(u32::MAX));
-            let text = text_of(&data.parts);
-            if !text.trim().is_empty() {
-                seen.answer = text;
-            }
-        }
-        EventKind::CallResolved(data) if data.resolution == Resolution::Denied => seen.denied += 1,
-        EventKind::FilesKept(data) => seen.files.extend(data.changes.iter().map(|change| change.path.clone())),
-        // What is in a patch has to be taken first.
-        EventKind::SubTraceCompleted(data) if data.handed.patch.is_none() => {
-            seen.files.extend(data.handed.files.iter().cloned());
-        }
-        EventKind::RunFinished(data) => seen.ended = Some(data.reason),
-        _ => {}
-    }
-}
-
-fn handed(child: &Child, seen: Seen) -> HandedBack {
-    let run = seen.run.unwrap_or_else(|| Box::new(Run::new(0, mainpath_types::RunCause::New, seen.at, None)));
-    let left_out = seen.answer.chars().count().saturating_sub(MOST_ANSWERED);
-    let waits = run.waiting_since.map_or(0, |since| seen.at.saturating_sub(since));
-    HandedBack {
-        child: child.trace.clone(),
-        reason: seen.ended,
-        answer: seen.answer.chars().take(MOST_ANSWERED).collect(),
-        left_out: u64::try_from(left_out).unwrap_or(u64::MAX),
-        problem: None,
-        files: seen.files.into_iter().collect(),
-        patch: None,
-        origins: seen.origins.into_iter().collect(),
-        usage: run.usage,
-        cost: run.cost,
-        spent: run.spent,
-        turns: run.turns,
-        calls: run.calls,
-        denied: seen.denied,
-        children: run.children,
-        active_ms: seen.at.saturating_sub(run.started).saturating_sub(run.waited).saturating_sub(waits),
-    }
-}
-
-fn ended(child: &Child, seen: Seen) -> InputKind {
-    use FinishReason::*;
-    let outcome = match seen.ended {
-        Some(Final) => ChildOutcome::Result,
-        Some(Stopped) | None => ChildOutcome::Stopped,
-        Some(Denied | ModelError | ToolError | InternalError | ProtocolError | SchemaError | ApprovalNeeded) => {
-            ChildOutcome::Failed
-        }
-        Some(_) => ChildOutcome::Partial,
-    };
-    input(child, outcome, handed(child, seen))
-}
-
-fn stopped(child: &Child, seen: Seen) -> InputKind {
-    input(child, ChildOutcome::Stopped, handed(child, seen))
-}
-
-fn failed(child: &Child, seen: Seen, problem: String) -> InputKind {
-    input(child, ChildOutcome::Failed, HandedBack { problem: Some(problem), ..handed(child, seen) })
-}
-
-fn unstarted(child: &Child, problem: &str) -> InputKind {
-    let handed = HandedBack { child: child.trace.clone(), problem: Some(problem.into()), ..HandedBack::default() };
-    input(child, ChildOutcome::Failed, handed)
-}
-
-fn input(child: &Child, outcome: ChildOutcome, handed: HandedBack) -> InputKind {
-    let Child { call, nth, of, .. } = *child;
-    InputKind::ChildEnded(ChildEnded { call, nth, of, outcome, handed })
 }

@@ -84,7 +84,12 @@ fn object(child: &SubTraceCompleted, most: usize, patches: &BTreeMap<BlobHash, S
         put("left_out", json!(format!("{} more characters are in its trace", handed.left_out)));
     }
     if !handed.files.is_empty() {
-        let name = if handed.patch.is_some() { "files_in_patch" } else { "files_changed" };
+        let is_elsewhere = handed.child.as_ref().is_some_and(|child| child.elsewhere().is_some());
+        let name = match handed.patch {
+            Some(_) => "files_in_patch",
+            None if is_elsewhere => "files_changed_there",
+            None => "files_changed",
+        };
         put(name, json!(handed.files.iter().take(MOST_NAMED).collect::<Vec<_>>()));
         let more = handed.files.len().saturating_sub(MOST_NAMED);
         if more > 0 {

@@ -1,7 +1,7 @@
 //! The driver's part of child agents: what a call asks for, who is followed, what is handed back.
 
-use crate::children::follow::{self, Asked, Making};
-use crate::children::{copies, hand_back};
+use crate::children::asked::{Asked, Making};
+use crate::children::{copies, follow, hand_back};
 use crate::driver::error::DriveError;
 use crate::driver::{Driver, ParentSpec};
 use mainpath_core::{
@@ -78,9 +78,13 @@ impl Driver {
     /// The same of a child that is new. Errors: it has no task.
     pub(super) fn beginning(&self, call: CallId, nth: u16, asked: &AgentCall) -> Result<ChildStarting, String> {
         let task = in_brief(&self.task_of(asked, nth)?, TASK_CHARS);
-        let place = if asked.mode.is_read_only() { ChildPlace::Reading } else { ChildPlace::Alone };
-        let (mode, of, continues) = (asked.mode, asked.count(), asked.continue_from.clone());
-        Ok(ChildStarting { call, nth, of, mode, place, continues, after: 0, task, no_copy: None })
+        let place = match (&asked.host, asked.mode.is_read_only()) {
+            (Some(_), _) => ChildPlace::Elsewhere,
+            (None, true) => ChildPlace::Reading,
+            (None, false) => ChildPlace::Alone,
+        };
+        let (mode, of, continues, host) = (asked.mode, asked.count(), asked.continue_from.clone(), asked.host.clone());
+        Ok(ChildStarting { call, nth, of, mode, place, host, continues, after: 0, task, no_copy: None })
     }
 
     /// Whether others than a call's child write in the workspace, or are about to.
@@ -94,7 +98,7 @@ impl Driver {
         let others: Vec<(CallId, EventId)> = others.map(|other| (other.id, other.arguments)).collect();
         for (other, arguments) in others {
             let asked = self.agent_call(other, arguments, batch).await?;
-            if asked.is_ok_and(|asked| !asked.mode.is_read_only()) {
+            if asked.is_ok_and(|asked| !asked.mode.is_read_only() && asked.host.is_none()) {
                 return Ok(true);
             }
         }
@@ -107,7 +111,12 @@ impl Driver {
         if !children.any(|row| row.trace.as_ref() == Some(child)) {
             return Ok(Err(format!("there is no agent {child} that this one has started")));
         }
-        Ok(Ok(self.store().of(child).read(1).await?.head))
+        match self.store().of(child).read(1).await {
+            Ok(log) => Ok(Ok(log.head)),
+            // One on another machine may not be reached; that is no fault of this trace's.
+            Err(error) if child.elsewhere().is_some() => Ok(Err(error.to_string())),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Begins a child or attaches to it.
@@ -139,7 +148,8 @@ impl Driver {
             Ok(parent) => parent,
             Err(problem) => return Ok(Err(problem)),
         };
-        let child_run = match child.trace.as_ref().filter(|_| child.after > 0) {
+        let is_here = child.place != ChildPlace::Elsewhere;
+        let child_run = match child.trace.as_ref().filter(|_| child.after > 0 && is_here) {
             Some(trace) => {
                 let log = self.store().of(trace).read(1).await?;
                 let runs = log.events.iter().filter(|event| matches!(event.kind, EventKind::RunStarted(_)));

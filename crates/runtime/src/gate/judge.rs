@@ -10,7 +10,7 @@ use crate::prepared::Prepared;
 use mainpath_policy::{CallFacts, Rules, UrlFact, judge, narrowest};
 use mainpath_sandbox::Launcher;
 use mainpath_tools::{Planned, Scene, Tools, Workspace};
-use mainpath_types::{CONTENT, ChildPatch, Decision, LoadedSkill, Origin, PlannedCall, TextForm, Verdict};
+use mainpath_types::{CONTENT, ChildPatch, Decision, EffectClass, LoadedSkill, Origin, PlannedCall, TextForm, Verdict};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -133,7 +133,11 @@ impl<'a> Gate<'a> {
         facts.confined = starts_processes(facts.effect) && self.launcher.support().can_confine();
         if let Some(origins) = &self.origins {
             if origins.is_foreign() {
-                facts.origins = origins.of(&facts.arguments);
+                facts.origins = match facts.effect {
+                    // The id of an agent is Mainpath's own word, and only one that this trace has started can go on.
+                    EffectClass::StartChild => origins.of(&without(&facts.arguments, "continue_from")),
+                    _ => origins.of(&facts.arguments),
+                };
             }
             facts.destinations = origins.destinations.of(facts, &|url| origins.names(url));
             facts.named |= facts.urls.iter().all(|fact| origins.names(&fact.url));
@@ -225,4 +229,11 @@ fn settled(verdict: Verdict) -> Verdict {
     }
     let reason = format!("{} Nobody is asked about a call that changes nothing outside the trace.", verdict.reason);
     Verdict { decision: Decision::Deny, reason, ..verdict }
+}
+
+/// Arguments without one of them.
+fn without(arguments: &Value, name: &str) -> Value {
+    let mut rest = arguments.clone();
+    rest.as_object_mut().map(|fields| fields.remove(name));
+    rest
 }

@@ -47,7 +47,7 @@ fn spec(place: &Place) -> Spec {
 }
 
 fn tools(place: &Place) -> mainpath_tools::Tools {
-    place.config().tools.with(AgentTool)
+    place.config().tools.with(AgentTool::default())
 }
 
 fn runtime(place: &Place) -> Runtime {

@@ -299,6 +299,7 @@ impl Place {
             policies: Arc::new(|_| Ok(Arc::default())),
             hooks: Hooks::default(),
             children: Arc::new(mainpath_runtime::Narrowed),
+            peers: None,
             messenger: None,
             worktrees: None,
             clock: self.clock,

@@ -7,6 +7,7 @@ mod keys;
 mod lists;
 mod look;
 mod metrics;
+mod peers;
 mod runs;
 pub mod start;
 mod traces;
@@ -24,6 +25,7 @@ pub fn all() -> Result<Vec<Route>, String> {
         control::routes()?,
         decide::routes()?,
         watch::routes()?,
+        peers::routes()?,
         lists::routes()?,
         keys::routes()?,
         metrics::routes()?,

@@ -28,6 +28,8 @@ pub struct NewAgent {
     pub agent_type: Option<String>,
     /// The folder that it works in, within those that the server allows.
     pub workspace: Option<String>,
+    /// The id of its trace, which must be new; without it one is made.
+    pub trace_id: Option<TraceId>,
     /// A name for its trace.
     pub name: Option<String>,
     /// For whom it works, as the caller knows them.
@@ -230,6 +232,9 @@ impl NewAgent {
         if !self.enable_memory {
             agent = agent.without_memory();
         }
+        if let Some(id) = &self.trace_id {
+            agent = agent.trace_id(own_id(id)?.clone());
+        }
         agent = self.rules.allow.iter().fold(agent, |agent, rule| agent.allow(rule));
         agent = self.rules.ask.iter().fold(agent, |agent, rule| agent.ask(rule));
         agent = self.rules.deny.iter().fold(agent, |agent, rule| agent.deny(rule));
@@ -251,6 +256,14 @@ impl NewAgent {
                 self.agent(call).await?.start_with(messages).await.map_err(placed)
             }
         }
+    }
+}
+
+/// An id that a caller may give a new trace. Errors: it is one of another machine, or says that the trace belongs to another.
+fn own_id(id: &TraceId) -> Result<&TraceId, Problem> {
+    match id.elsewhere().is_some() || id.as_str().contains('@') {
+        true => Err(Problem::field("/trace_id", "must be letters, digits and -_. alone")),
+        false => Ok(id),
     }
 }
 

@@ -25,7 +25,11 @@ async fn every_route_needs_its_scope_and_another_tenants_key_sees_nothing() {
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
             let Some(scope) = needed(operation) else { continue };
-            let address = path.replace("{id}", &trace).replace("{call}", "2.0").replace("{name}", "none");
+            let address = path
+                .replace("{id}", &trace)
+                .replace("{call}", "2.0")
+                .replace("{name}", "none")
+                .replace("{hash}", "none");
             let method = method.to_uppercase();
             let none = place.ask(&method, &address, &[], "").await;
             assert_eq!(none.status, 401, "{method} {path} without a key: {}", none.body);

@@ -10,6 +10,7 @@ mod metrics;
 mod once;
 mod openai;
 mod openai_sdk;
+mod peers;
 mod streams;
 mod support;
 mod telemetry;

@@ -39,6 +39,7 @@ pub async fn run_all<S: Store + Raw>(make: impl Fn() -> S) {
     the_chain_verifies(&make()).await;
     a_batch_must_follow_the_head(&make()).await;
     a_trace_has_one_owner(&make()).await;
+    a_trace_of_another_machine_is_not_made_here(&make()).await;
     a_released_lease_is_stale(&make()).await;
     a_trace_must_exist(&make()).await;
     a_trace_begins_with_a_log(&make()).await;
@@ -127,6 +128,16 @@ pub async fn a_trace_has_one_owner<S: Store>(store: &S) {
     drop(first.lease);
     assert_eq!(store.driver(&Scope::local(), &trace()).await.unwrap(), None);
     assert!(store.lease(&Scope::local(), &trace(), false).await.is_ok());
+}
+
+/// What is elsewhere has no place here.
+pub async fn a_trace_of_another_machine_is_not_made_here<S: Store>(store: &S) {
+    let elsewhere: TraceId = "agent://build.example.com/first".parse().expect("an id");
+    assert!(store.begin(&Scope::local(), &elsewhere, events(1, 1)).await.is_err());
+    assert!(store.lease(&Scope::local(), &elsewhere, true).await.is_err());
+    let read = store.read(&Scope::local(), &elsewhere, 1).await;
+    assert!(matches!(read, Err(StoreError::NotFound { .. })), "{read:?}");
+    assert_eq!(store.list(&Scope::local()).await.expect("a list"), []);
 }
 
 /// An owner whose time is over cannot write, and each owner has a higher epoch.

@@ -104,6 +104,9 @@ impl Layout {
 
     /// Makes the trace's folder. That it is durable is the business of [`place`](Self::place), at the first append.
     pub fn make_trace(&self, tenant: &TenantId, trace: &TraceId) -> io::Result<()> {
+        if trace.elsewhere().is_some() {
+            return Err(io::Error::other("it is one of another machine"));
+        }
         let dir = self.trace(tenant, trace);
         match make_dir(&dir) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {

@@ -36,7 +36,7 @@ fn start(state: &State, call: CallId, nth: u16, rng: &mut Rng) -> InputKind {
     let after = u64::from(continues.is_some()) * 9;
     let no_copy = (place == ChildPlace::Alone && rng.bool()).then(|| "no git".into());
     let task = "look".into();
-    InputKind::ChildStarting(ChildStarting { call, nth, of, mode, place, continues, after, task, no_copy })
+    InputKind::ChildStarting(ChildStarting { call, nth, of, mode, place, host: None, continues, after, task, no_copy })
 }
 
 /// Whether a call has children at work.

@@ -1,0 +1,178 @@
+//! Agents on another machine: two installations, each with a server of its own, on loopback.
+
+use crate::serving::{Served, finished, serve_at, slow};
+use crate::support::{Place, newest, server, wait_until};
+use mainpath_testkit::model_server::{Answer, ModelServer};
+use serde_json::{Value, json};
+
+/// Two machines: one where work is, and one that hands it on.
+struct Two {
+    here: Place,
+    there: Place,
+    address: String,
+    served: Served,
+}
+
+/// The other machine's agents play this model; the key has these scopes.
+fn two(model: impl Fn(&Place) -> String, scopes: &str) -> Two {
+    let (here, there) = (Place::new(), Place::new());
+    let model = model(&there);
+    there.config(&format!("model = {model:?}\n"));
+    // A port that was free a moment ago, so that a restart has the same.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let address = format!("127.0.0.1:{port}");
+    let key = there.ok(&["keys", "new", "here", "--scopes", scopes]).trim().to_string();
+    here.config(&format!(
+        "context_window = 128000\n[peers.build]\nurl = \"http://{address}\"\nkey = \"BUILD_KEY\"\nabout = \"Has the build machine's files.\"\n\
+         [secrets]\nBUILD_KEY = {key:?}\n"
+    ));
+    let served = serve_at(&there, &address);
+    Two { here, there, address, served }
+}
+
+/// Hands a task to the other machine, and has its agent go on where it is told to go on.
+fn hands_on(address: &str) -> ModelServer {
+    let url = format!("http://{address}");
+    server(move |request| {
+        let body = request.body().to_string();
+        let asked = request.count("user") + request.count("tool");
+        let id = body
+            .split("agent://")
+            .nth(1)
+            .and_then(|rest| rest.split(['\\', '"']).next())
+            .map(|id| format!("agent://{id}"));
+        match (asked, id) {
+            (1, _) => Answer::call("agent", json!({"task": "Read a.txt.", "agent_url": url})),
+            (3, Some(id)) => {
+                Answer::call("agent", json!({"task": "Once more.", "agent_url": url, "continue_from": id}))
+            }
+            _ => Answer::text("Handed on."),
+        }
+        .into()
+    })
+}
+
+/// The children of a trace as they were handed back.
+fn handed(place: &Place, trace: &str) -> Vec<Value> {
+    let ended = place.events(trace).into_iter().filter(|event| event["type"] == "sub_trace_completed");
+    ended.map(|event| event["data"].clone()).collect()
+}
+
+fn began(place: &Place, trace: &str) -> usize {
+    place.events(trace).iter().filter(|event| event["type"] == "run_started").count()
+}
+
+#[test]
+fn a_task_is_done_on_another_machine_once_also_when_both_are_killed_and_the_conversation_goes_on() {
+    let Two { here, there, address, served } = two(|there| slow(there, 700), "read,run");
+    let model = hands_on(&address);
+    let run = here.start_run(&model, &["--yes", "Have it read."]);
+    wait_until("it has begun there", || {
+        let traces = there.traces();
+        traces.iter().any(|trace| there.events(trace).iter().any(|event| event["type"] == "model_requested"))
+    });
+    served.process.kill();
+    run.kill();
+    let trace = newest(&here);
+    let served = serve_at(&there, &address);
+    let done = here.run(&["resume", &trace]);
+    assert_eq!(done.code, 0, "{done:#?}");
+    let child = there.traces().remove(0);
+    let id = format!("agent://{address}/{child}");
+    assert_eq!((there.traces().len(), began(&there, &child), finished(&there, &child)), (1, 1, 1));
+    let ended = handed(&here, &trace);
+    let got = [&ended[0]["outcome"], &ended[0]["child"], &ended[0]["answer"]];
+    assert_eq!(got, [&json!("result"), &json!(id), &json!("Read.")], "{ended:#?}");
+    assert_eq!(ended[0]["origins"], json!(["message"]), "what it says is somebody else's word");
+    // The same agent goes on there.
+    let done = here.run_on(&model, &["--continue", "--yes", "Again."]);
+    assert_eq!(done.code, 0, "{done:#?}");
+    assert_eq!((there.traces().len(), finished(&there, &child)), (1, 2));
+    assert_eq!(handed(&here, &trace)[1]["child"], json!(id));
+    // Its id is one wherever ids are.
+    let shown = here.ok(&["show", &id]);
+    assert!(shown.contains("Read a.txt.") && shown.contains("Read."), "{shown}");
+    let watched = here.run(&["watch", &id, "--from", "1"]);
+    assert!(watched.code == 0 && watched.err.contains("read_text_file"), "{watched:#?}");
+    for of in [
+        ["show", "--all"],
+        ["show", "--events"],
+        ["context", "--json"],
+        ["export", "--format=json"],
+        ["goal", "--json"],
+    ] {
+        here.ok(&[of[0], &id, of[1]]);
+    }
+    here.run(&["verify", &id]).fails(1, "it is done on");
+    let verified = here.run(&["verify", &trace]);
+    assert_eq!(verified.code, 0, "{verified:#?}");
+    drop(served);
+}
+
+#[test]
+fn what_stops_here_stops_there_and_a_key_that_may_not_run_agents_is_told() {
+    let Two { here, there, address, served } = two(|there| slow(there, 60_000), "read,run");
+    let model = hands_on(&address);
+    let mut run = here.start_run(&model, &["--yes", "Have it read."]);
+    wait_until("it has begun there", || {
+        there.traces().iter().any(|trace| there.events(trace).iter().any(|event| event["type"] == "model_requested"))
+    });
+    here.ok(&["stop", &newest(&here)]);
+    let done = run.end();
+    assert_ne!(done.code, 0);
+    let child = there.traces().remove(0);
+    wait_until("it has stopped there", || {
+        let events = there.events(&child);
+        events.iter().any(|event| event["type"] == "run_finished" && event["data"]["reason"] == "stopped")
+    });
+    // One there can be stopped by its own id too; whoever asked for it goes on.
+    let mut run = here.start_run(&model, &["--yes", "Have it read."]);
+    wait_until("another has begun there", || there.traces().len() == 2);
+    let second = there.traces().into_iter().find(|trace| *trace != child).unwrap();
+    here.ok(&["stop", &format!("agent://{address}/{second}")]);
+    let done = run.end();
+    assert_eq!(done.code, 0, "{done:#?}");
+    assert_eq!(handed(&here, &newest(&here))[0]["outcome"], "stopped");
+    drop(served);
+
+    let Two { here, there, address, served } = two(|there| slow(there, 1), "read");
+    let done = here.run_on(&hands_on(&address), &["--yes", "Have it read."]);
+    assert_eq!(done.code, 0, "{done:#?}");
+    let ended = handed(&here, &newest(&here));
+    let problem = ended[0]["problem"].as_str().unwrap();
+    assert!(problem.contains("HTTP 403") && problem.contains("scopes read and run"), "{problem}");
+    assert!(there.traces().is_empty());
+    drop(served);
+}
+
+#[test]
+fn it_is_asked_about_goes_only_where_the_owner_has_said_and_tells_what_is_wrong() {
+    let Two { here, there, address, served } = two(|there| slow(there, 1), "read,run");
+    let model = hands_on(&address);
+    let done = here.run_on(&model, &["Have it read."]);
+    assert_eq!(done.code, 0, "{done:#?}");
+    let trace = newest(&here);
+    let asked = here.ok(&["show", &trace]);
+    assert!(asked.contains("This hands work to an agent on another machine."), "{asked}");
+    assert!(there.traces().is_empty());
+    // By a rule for its server it is allowed.
+    let allowed = here.run_on(&model, &["--allow", &format!("agent(POST http://{address}/**)"), "Have it read."]);
+    assert_eq!((allowed.code, there.traces().len()), (0, 1), "{allowed:#?}");
+    // Elsewhere it never goes.
+    let other = hands_on("127.0.0.1:9");
+    let done = here.run_on(&other, &["--yes", "Have it read."]);
+    let said = here.ok(&["show", &newest(&here)]);
+    assert!(said.contains("127.0.0.1:9 is not set up here") && done.code == 0, "{said}");
+    let done = here.run(&["show", "agent://127.0.0.1:9/x"]);
+    done.fails(1, "127.0.0.1:9 is no machine of the configuration; add [peers.NAME]");
+    here.run(&["show", &format!("agent://{address}/none")]).fails(1, "there is no trace agent://");
+    here.run(&["show", &format!("agent://{address}/../x")]).fails(1, "there is no trace");
+    drop(served);
+    // Its server is gone: that is told, and the trace here can be looked at all the same.
+    let id = format!("agent://{address}/{}", there.traces()[0]);
+    here.run(&["show", &id]).fails(1, "cannot be reached");
+    here.ok(&["show", &trace]);
+    here.config("[peers.build]\nurl = \"http://127.0.0.1:1\"\nkey = \"NOT_SET\"\nabout = \"x\"\n");
+    here.run_on(&model, &["x"]).fails(1, "NOT_SET is not set");
+    here.ok(&["show", &trace]);
+}

@@ -1,0 +1,149 @@
+//! What the log of a child says of its work, and what it came to by that.
+
+use crate::effects::context::EffectContext;
+use crate::gate::origins::foreign_in;
+use mainpath_core::{Child, ChildEnded, InputKind, Run, State, apply};
+use mainpath_store::{StoreError, TraceStore};
+use mainpath_types::{
+    ChildOutcome, Decision, Event, EventKind, FinishReason, HandedBack, Origin, Resolution, TraceId, text_of,
+};
+use std::collections::BTreeSet;
+
+/// So many characters of an answer are handed back; the child's trace has the rest.
+const MOST_ANSWERED: usize = 30_000;
+
+/// What the log of a child says of its work for a call.
+#[derive(Default)]
+pub(super) struct Seen {
+    /// Whether there is no log.
+    pub is_empty: bool,
+    /// The run that began after it was asked, as it stood last.
+    pub run: Option<Box<Run>>,
+    /// Why that ended.
+    pub ended: Option<FinishReason>,
+    /// When that was, or when the last event came.
+    at: u64,
+    answer: String,
+    files: BTreeSet<String>,
+    /// Its calls that were denied.
+    denied: u32,
+    /// Where what it has read came from, if from outside.
+    pub origins: BTreeSet<Origin>,
+}
+
+/// The log of a trace; nothing where there is none yet.
+pub(super) async fn events_of(at: TraceStore<'_>) -> Result<Vec<Event>, StoreError> {
+    match at.read(1).await {
+        Ok(log) => Ok(log.events),
+        Err(StoreError::NotFound { .. }) => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Reads what the log says of the work after an event. Errors: it cannot be read.
+pub(super) async fn look(context: &EffectContext, trace: &TraceId, after: u64) -> Result<Seen, StoreError> {
+    let events = events_of(TraceStore::new(&*context.shared.config.store, &context.scope, trace)).await?;
+    let mut state = State::new(trace.clone());
+    let mut seen = Seen { is_empty: events.is_empty(), ..Seen::default() };
+    for event in &events {
+        // Also what it read for an earlier call: it may still be in its sight.
+        match &event.kind {
+            EventKind::SubTraceCompleted(data) => seen.origins.extend(&data.handed.origins),
+            EventKind::CallResolved(_) | EventKind::Injected(_) | EventKind::ModelFinished(_) => {
+                seen.origins.extend(foreign_in(&event.kind));
+            }
+            _ => {}
+        }
+        if event.id > after && seen.ended.is_none() {
+            note(&mut seen, &state, event);
+        }
+        apply(&mut state, event);
+        if event.id > after && seen.ended.is_none() && state.run.is_some() {
+            seen.run = state.run.clone().map(Box::new);
+        }
+    }
+    Ok(seen)
+}
+
+fn note(seen: &mut Seen, state: &State, event: &Event) {
+    seen.at = event.ts;
+    match &event.kind {
+        EventKind::ModelFinished(data) if state.branch.is_none() => {
+            // By a rule: such a call is over with the answer that makes it.
+            let verdicts = data.calls().filter_map(|made| made.planned.verdict.as_ref());
+            let denied = verdicts.filter(|verdict| verdict.decision == Decision::Deny).count();
+            seen.denied = seen.denied.saturating_add(u32::try_from(denied).unwrap_or(u32::MAX));
+            let text = text_of(&data.parts);
+            if !text.trim().is_empty() {
+                seen.answer = text;
+            }
+        }
+        EventKind::CallResolved(data) if data.resolution == Resolution::Denied => seen.denied += 1,
+        EventKind::FilesKept(data) => seen.files.extend(data.changes.iter().map(|change| change.path.clone())),
+        // What is in a patch has to be taken first.
+        EventKind::SubTraceCompleted(data) if data.handed.patch.is_none() => {
+            seen.files.extend(data.handed.files.iter().cloned());
+        }
+        EventKind::RunFinished(data) => seen.ended = Some(data.reason),
+        _ => {}
+    }
+}
+
+fn handed(child: &Child, seen: Seen) -> HandedBack {
+    let run = seen.run.unwrap_or_else(|| Box::new(Run::new(0, mainpath_types::RunCause::New, seen.at, None)));
+    let left_out = seen.answer.chars().count().saturating_sub(MOST_ANSWERED);
+    let waits = run.waiting_since.map_or(0, |since| seen.at.saturating_sub(since));
+    HandedBack {
+        child: child.trace.clone(),
+        reason: seen.ended,
+        answer: seen.answer.chars().take(MOST_ANSWERED).collect(),
+        left_out: u64::try_from(left_out).unwrap_or(u64::MAX),
+        problem: None,
+        files: seen.files.into_iter().collect(),
+        patch: None,
+        origins: seen.origins.into_iter().collect(),
+        usage: run.usage,
+        cost: run.cost,
+        spent: run.spent,
+        turns: run.turns,
+        calls: run.calls,
+        denied: seen.denied,
+        children: run.children,
+        active_ms: seen.at.saturating_sub(run.started).saturating_sub(run.waited).saturating_sub(waits),
+    }
+}
+
+/// What a child whose run has ended came to.
+pub(super) fn ended(child: &Child, seen: Seen) -> InputKind {
+    use FinishReason::*;
+    let outcome = match seen.ended {
+        Some(Final) => ChildOutcome::Result,
+        Some(Stopped) | None => ChildOutcome::Stopped,
+        Some(Denied | ModelError | ToolError | InternalError | ProtocolError | SchemaError | ApprovalNeeded) => {
+            ChildOutcome::Failed
+        }
+        Some(_) => ChildOutcome::Partial,
+    };
+    input(child, outcome, handed(child, seen))
+}
+
+/// That a child was stopped.
+pub(super) fn stopped(child: &Child, seen: Seen) -> InputKind {
+    input(child, ChildOutcome::Stopped, handed(child, seen))
+}
+
+/// That a child came to no end.
+pub(super) fn failed(child: &Child, seen: Seen, problem: String) -> InputKind {
+    input(child, ChildOutcome::Failed, HandedBack { problem: Some(problem), ..handed(child, seen) })
+}
+
+/// That there is no child.
+pub(super) fn unstarted(child: &Child, problem: &str) -> InputKind {
+    let handed = HandedBack { child: child.trace.clone(), problem: Some(problem.into()), ..HandedBack::default() };
+    input(child, ChildOutcome::Failed, handed)
+}
+
+fn input(child: &Child, outcome: ChildOutcome, handed: HandedBack) -> InputKind {
+    let Child { call, nth, of, .. } = *child;
+    InputKind::ChildEnded(ChildEnded { call, nth, of, outcome, handed })
+}
