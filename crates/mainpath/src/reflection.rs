@@ -25,10 +25,7 @@ impl Installation {
     /// its model cannot be used.
     pub async fn reflection(&self, runtime: &Runtime, of: &TraceId, focus: Option<&str>) -> Result<TraceId, Error> {
         if reflected_trace(of) != *of {
-            return Err(Error::new(
-                ErrorKind::Refused,
-                format!("{of} is a reflection itself; name the trace {}", reflected_trace(of)),
-            ));
+            return Err(Error::invalid(format!("{of} is a reflection itself; name the trace {}", reflected_trace(of))));
         }
         let (log, state, _) = self.logs.read(of).await?;
         let (Some(old), Some(head)) = (spec_of(&log), state.tree.head) else {

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 pub trait Bodies {
     /// The event with this number, if it is there.
     fn get(&self, event: EventId) -> Option<&EventKind>;
+    /// The last event that is there before this one.
+    fn before(&self, event: EventId) -> Option<EventId>;
 }
 
 /// A log in memory: all that a user of this crate alone needs.
@@ -35,5 +37,9 @@ impl FromIterator<Event> for Log {
 impl Bodies for Log {
     fn get(&self, event: EventId) -> Option<&EventKind> {
         self.0.get(&event)
+    }
+
+    fn before(&self, event: EventId) -> Option<EventId> {
+        self.0.range(..event).next_back().map(|(event, _)| *event)
     }
 }

@@ -133,7 +133,10 @@ struct LastRun {
 impl LastRun {
     fn find(state: &State, bodies: &dyn Bodies) -> LastRun {
         let mut run = LastRun { began: 0, opened: None };
-        for event in (1..=state.log.last).rev() {
+        // From one to the next that is there: in a log that somebody has made up there may be gaps as wide as numbers go.
+        let mut at = Some(state.log.last).filter(|last| bodies.get(*last).is_some()).or(bodies.before(state.log.last));
+        while let Some(event) = at {
+            at = bodies.before(event);
             match bodies.get(event) {
                 Some(EventKind::RunStarted(_)) => {
                     run.began = event;

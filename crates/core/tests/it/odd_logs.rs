@@ -88,3 +88,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_gap_as_wide_as_numbers_go_is_not_walked_through() {
+    let mut world = World::new(1, Faults { crashes: 0, nonsense: 0 });
+    world.live(30);
+    let mut log = world.log.clone();
+    let before = ending(&fold(&log), &log.iter().cloned().collect::<Log>());
+    log.last_mut().unwrap().id = u64::MAX;
+    let bodies = log.iter().cloned().collect::<Log>();
+    assert_eq!(ending(&fold(&log), &bodies), before);
+}

@@ -18,6 +18,10 @@ impl Bodies for Found<'_> {
         self.missed.fetch_or(found.is_none(), Ordering::Relaxed);
         found
     }
+
+    fn before(&self, event: EventId) -> Option<EventId> {
+        self.end.before(event).max(self.early.before(event))
+    }
 }
 
 /// The events whose texts a request shows, those that name its calls included.

@@ -61,6 +61,11 @@ impl Bodies for Hydrated<'_> {
     fn get(&self, event: EventId) -> Option<&EventKind> {
         self.loaded.get(&event).or_else(|| self.log.get(event))
     }
+
+    fn before(&self, event: EventId) -> Option<EventId> {
+        // What was loaded stands in the place of what is in the log.
+        self.log.before(event)
+    }
 }
 
 /// The event whose text this one shows as the summary.
@@ -79,6 +84,11 @@ impl Bodies for Events<'_> {
     fn get(&self, event: EventId) -> Option<&EventKind> {
         let at = self.0.binary_search_by_key(&event, |event| event.id).ok()?;
         self.0.get(at).map(|event| &event.kind)
+    }
+
+    fn before(&self, event: EventId) -> Option<EventId> {
+        let earlier = self.0.partition_point(|known| known.id < event);
+        earlier.checked_sub(1).and_then(|at| self.0.get(at)).map(|known| known.id)
     }
 }
 

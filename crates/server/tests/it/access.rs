@@ -268,7 +268,7 @@ fn two_at_once(place: &Place) -> (String, String) {
     for folder in [home.parent().unwrap(), &home] {
         std::fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
     }
-    let key = format!("authorization: Bearer {}", place.new_key("theirs", &[Scope::Run], "acme"));
+    let key = format!("authorization: Bearer {}", place.new_key("theirs", &[Scope::Read, Scope::Run], "acme"));
     (key, json!({"task": "Wait."}).to_string())
 }
 
