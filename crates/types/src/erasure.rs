@@ -227,8 +227,26 @@ impl EventKind {
         kind
     }
 
-    /// The blobs that hold a part of what it says.
+    /// The blobs that hold a part of what it says, files that were kept among them.
     pub fn blobs(&self) -> Vec<BlobHash> {
+        let mut found = self.long_texts();
+        match self {
+            EventKind::CallRetried(CallRetried { output, .. }) | EventKind::LateResult(LateResult { output, .. }) => {
+                kept(&output.changes, &mut found);
+            }
+            EventKind::CallResolved(data) => {
+                data.output.iter().for_each(|output| kept(&output.changes, &mut found));
+            }
+            EventKind::FilesRestored(data) => kept(&data.changes, &mut found),
+            EventKind::SubTraceCompleted(data) => found.extend(data.handed.patch.clone()),
+            EventKind::FilesKept(data) => kept(&data.changes, &mut found),
+            _ => {}
+        }
+        found
+    }
+
+    /// The blobs that hold what was said or what a call returned, where that is long. No secret is in them; in files there may be.
+    pub fn long_texts(&self) -> Vec<BlobHash> {
         let mut found = Vec::new();
         match self {
             EventKind::MessageQueued(data) => in_parts(&data.parts, &mut found),
@@ -241,9 +259,6 @@ impl EventKind {
                 in_output(output, &mut found);
             }
             EventKind::CallResolved(data) => data.output.iter().for_each(|output| in_output(output, &mut found)),
-            EventKind::FilesRestored(data) => kept(&data.changes, &mut found),
-            EventKind::SubTraceCompleted(data) => found.extend(data.handed.patch.clone()),
-            EventKind::FilesKept(data) => kept(&data.changes, &mut found),
             _ => {}
         }
         found
@@ -374,7 +389,6 @@ fn in_parts(parts: &[Part], found: &mut Vec<BlobHash>) {
 fn in_output(output: &ToolOutput, found: &mut Vec<BlobHash>) {
     in_parts(&output.content, found);
     found.extend(output.artifacts.iter().map(|artifact| artifact.hash.clone()));
-    kept(&output.changes, found);
 }
 
 /// What files held before they were changed, and after it.

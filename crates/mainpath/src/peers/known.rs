@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// So many logs are kept at hand.
 const MOST_LOGS: usize = 32;
 /// A log of more events is not followed from here.
-const MOST_EVENTS: usize = 200_000;
+const MOST_EVENTS: EventId = 200_000;
 
 /// A part of a log, as a server tells it.
 #[derive(Debug, Deserialize)]
@@ -43,17 +43,17 @@ impl KnownLog {
         }
         let mut last = self.head;
         for event in part.events {
-            if event.id <= last || event.id > part.through {
-                return Err(format!("event {} does not follow event {last}", event.id));
-            }
-            if self.events.len() >= MOST_EVENTS {
-                return Err(format!("it has more than {MOST_EVENTS} events"));
+            if event.id <= last || event.id > part.through || event.id > MOST_EVENTS {
+                return Err(match event.id > MOST_EVENTS {
+                    true => format!("it has more than {MOST_EVENTS} events"),
+                    false => format!("event {} does not follow event {last}", event.id),
+                });
             }
             last = event.id;
-            self.blobs.extend(event.kind.blobs());
+            self.blobs.extend(event.kind.long_texts());
             self.events.push(event);
         }
-        self.head = self.head.max(part.through);
+        self.head = self.head.max(part.through.min(MOST_EVENTS));
         Ok(Some(self))
     }
 }

@@ -314,11 +314,7 @@ impl Trace {
     /// A long text that the log names. `None`: it names no such text; what files were before they were changed is none. Errors: it
     /// cannot be read.
     pub async fn long_text(&self, hash: &BlobHash) -> Result<Option<Vec<u8>>, Error> {
-        let names = |event: &Event| match &event.kind {
-            EventKind::FilesKept(_) | EventKind::FilesRestored(_) | EventKind::SubTraceCompleted(_) => false,
-            kind => kind.blobs().contains(hash),
-        };
-        match self.events(1).await?.iter().any(names) {
+        match self.events(1).await?.iter().any(|event| event.kind.long_texts().contains(hash)) {
             true => Ok(Some(self.host.store().get_blob(self.host.scope(), hash).await?)),
             false => Ok(None),
         }
