@@ -43,6 +43,6 @@ pub use config::{Configured, McpConfig, SEARCH_ABOVE, Servers};
 pub use entry::Entry;
 pub use hub::{Mcp, ServerState, State};
 pub use link::{Around, Redact, Variables};
-pub use serve::{RunAnswer, RunDecision, RunStart, Runs, Served, serve};
+pub use serve::{OneTool, RunAnswer, RunDecision, RunStart, Runs, Served, serve, serve_tool};
 pub use start::{Process, Start, Started, Starter, Unconfined};
 pub use trust::Trust;

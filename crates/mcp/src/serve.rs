@@ -69,16 +69,39 @@ pub trait Runs: Send + Sync + 'static {
 /// The longest that somebody can wait for a result.
 const LONGEST_WAIT: u64 = 600;
 
+/// One tool: its arguments are read, and its failures told, by whoever offers it.
+pub trait OneTool: Send + Sync + 'static {
+    /// Its name.
+    fn name(&self) -> &'static str;
+    /// What it does, for models.
+    fn about(&self) -> &'static str;
+    /// The JSON Schema of its arguments: an object.
+    fn schema(&self) -> Value;
+    /// Does it. Errors: what is wrong, for the caller.
+    fn call(&self, arguments: Value) -> Fut<'_, Result<Value, String>>;
+}
+
 /// Serves runs on standard input and output until the client goes. Errors: the client does not speak the protocol.
 pub async fn serve(runs: Arc<dyn Runs>) -> Result<(), String> {
-    let service = Served::new(runs).serve(rmcp::transport::io::stdio()).await.map_err(|error| error.to_string())?;
-    service.waiting().await.map(drop).map_err(|error| error.to_string())
+    Served::new(runs).on_stdio().await
+}
+
+/// Serves one tool in the same way.
+pub async fn serve_tool(tool: Arc<dyn OneTool>) -> Result<(), String> {
+    Served { offer: Offer::Tool(tool) }.on_stdio().await
 }
 
 /// The face of the server, for any transport.
 #[derive(Clone)]
 pub struct Served {
-    runs: Arc<dyn Runs>,
+    offer: Offer,
+}
+
+/// What is served.
+#[derive(Clone)]
+enum Offer {
+    Runs(Arc<dyn Runs>),
+    Tool(Arc<dyn OneTool>),
 }
 
 #[derive(Deserialize)]
@@ -91,20 +114,39 @@ struct OneRun {
 impl Served {
     /// The face of these runs.
     pub fn new(runs: Arc<dyn Runs>) -> Served {
-        Served { runs }
+        Served { offer: Offer::Runs(runs) }
+    }
+
+    async fn on_stdio(self) -> Result<(), String> {
+        let service = self.serve(rmcp::transport::io::stdio()).await.map_err(|error| error.to_string())?;
+        service.waiting().await.map(drop).map_err(|error| error.to_string())
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        match &self.offer {
+            Offer::Runs(_) => tools_for_runs(),
+            Offer::Tool(tool) => match tool.schema() {
+                Value::Object(schema) => vec![Tool::new(tool.name(), tool.about(), schema)],
+                _ => Vec::new(),
+            },
+        }
     }
 
     async fn call(&self, name: &str, args: Value) -> Result<Value, String> {
+        let runs = match &self.offer {
+            Offer::Runs(runs) => runs,
+            Offer::Tool(tool) => return tool.call(args).await,
+        };
         match name {
-            "run_start" => self.runs.start(read(name, args)?).await,
+            "run_start" => runs.start(read(name, args)?).await,
             "run_status" => {
                 let OneRun { trace, .. } = read(name, args)?;
-                self.runs.status(trace).await
+                runs.status(trace).await
             }
-            "run_answer" => self.runs.answer(read(name, args)?).await,
+            "run_answer" => runs.answer(read(name, args)?).await,
             _ => {
                 let OneRun { trace, wait_s } = read(name, args)?;
-                self.runs.result(trace, Duration::from_secs(wait_s.unwrap_or(0).min(LONGEST_WAIT))).await
+                runs.result(trace, Duration::from_secs(wait_s.unwrap_or(0).min(LONGEST_WAIT))).await
             }
         }
     }
@@ -117,7 +159,7 @@ fn read<T: DeserializeOwned>(tool: &str, args: Value) -> Result<T, String> {
     })
 }
 
-fn tools() -> Vec<Tool> {
+fn tools_for_runs() -> Vec<Tool> {
     let text = |what: &str| json!({"type": "string", "description": what});
     let trace = text("The run's id, as run_start gave it.");
     let tool = |name: &'static str, what: &'static str, properties: Value, required: &[&str]| {
@@ -171,10 +213,14 @@ impl ServerHandler for Served {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder().enable_tools().build();
         let own = Implementation::new("mainpath", env!("CARGO_PKG_VERSION"));
-        ServerConfig::new(capabilities).with_server_info(own).with_instructions(
-            "Starts agents and follows them. run_start answers at once; ask run_result with wait_s for the end. When a run \
-             waits for a decision, show the person what waits and pass on what they decide by run_answer.",
-        )
+        let about = match &self.offer {
+            Offer::Runs(_) => {
+                "Starts agents and follows them. run_start answers at once; ask run_result with wait_s for the end. When a run \
+                 waits for a decision, show the person what waits and pass on what they decide by run_answer."
+            }
+            Offer::Tool(tool) => tool.about(),
+        };
+        ServerConfig::new(capabilities).with_server_info(own).with_instructions(about)
     }
 
     async fn list_tools(
@@ -182,7 +228,7 @@ impl ServerHandler for Served {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools()))
+        Ok(ListToolsResult::with_all_items(self.tools()))
     }
 
     // What is not declared is not known either; rmcp 3.9 would answer with empty lists.
@@ -219,7 +265,7 @@ impl ServerHandler for Served {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        tools().into_iter().find(|tool| tool.name == name)
+        self.tools().into_iter().find(|tool| tool.name == name)
     }
 
     async fn call_tool(
@@ -233,7 +279,10 @@ impl ServerHandler for Served {
         }
         let args = Value::Object(request.arguments.unwrap_or_default());
         let done = tokio::select! {
-            () = context.ct.cancelled() => Err("the call was cancelled; the run goes on".into()),
+            () = context.ct.cancelled() => Err(match &self.offer {
+                Offer::Runs(_) => "the call was cancelled; the run goes on".into(),
+                Offer::Tool(_) => "the call was cancelled".into(),
+            }),
             done = self.call(&request.name, args) => done,
         };
         Ok(match done {

@@ -1,5 +1,6 @@
 //! `mainpath agent-core`: a request on standard input, what came of it on standard output, for workflow engines that start programs.
 
+use crate::commands::agent_core_mcp;
 use crate::exit::{Exit, Failure};
 use crate::runs::signals::Signals;
 use crate::ui::out::out;
@@ -25,6 +26,9 @@ pub struct AgentCoreArgs {
     /// Print the JSON Schema of requests instead
     #[arg(long)]
     pub schema: bool,
+    /// Serve it as the tool of an MCP server on standard input and output
+    #[arg(long, conflicts_with = "schema")]
+    pub mcp: bool,
 }
 
 /// `mainpath agent-core`
@@ -34,6 +38,9 @@ pub async fn agent_core(args: AgentCoreArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     let workspace = agent::workspace(args.workspace.as_deref())?;
+    if args.mcp {
+        return agent_core_mcp::serve(workspace).await;
+    }
     let given = match request()? {
         Ok(given) => given,
         Err(why) => return told(&Problem::new(Kind::NOT_JSON, why)),

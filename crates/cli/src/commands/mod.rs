@@ -1,6 +1,7 @@
 //! The commands: each is registered once, below, in the order of `mainpath --help`. Its arguments and its code are in one file.
 
 pub mod agent_core;
+mod agent_core_mcp;
 pub mod agents;
 pub mod answer;
 pub mod chat;

@@ -1,5 +1,6 @@
 //! The agent core as a program that a workflow engine starts.
 
+use crate::mcp_serve::Client;
 use crate::support::*;
 use serde_json::{Value, json};
 
@@ -44,6 +45,38 @@ fn a_request_on_standard_input_is_answered_with_its_outputs_on_standard_output()
     let meta: Value = serde_json::from_slice(&std::fs::read(place.file(&place.trace(), "meta.json")).unwrap()).unwrap();
     assert_eq!(meta["status"], "completed");
     place.ok(&["verify", &place.trace()]);
+}
+
+#[test]
+fn as_an_mcp_server_it_is_one_tool_with_the_same_request_and_outputs_and_a_cancelled_call_ends_its_run() {
+    let place = Place::new();
+    let mut arguments: Value = serde_json::from_slice(&request(&place, READS, json!({}))).unwrap();
+    let mut client = Client::of(place.command(&["agent-core", "--mcp"]));
+    let tools = client.ask("tools/list", json!({}));
+    let (tool, schema) = (&tools["tools"][0], place.ok(&["agent-core", "--schema"]));
+    assert_eq!((tools["tools"].as_array().unwrap().len(), &tool["name"]), (1, &json!("agent_core")));
+    assert_eq!(tool["inputSchema"], serde_json::from_str::<Value>(&schema).unwrap());
+    let said = client.ok("agent_core", arguments.clone());
+    assert_eq!(said["outputs"]["agent_core"]["final_answer"], "It says hello.");
+    assert_eq!(said["trace_id"], place.trace());
+    let (failed, wrong) = client.call("agent_core", json!({"config": {"max_steps": 0}, "prompt": "x"}));
+    assert!(failed, "{wrong}");
+    for field in ["/config/max_steps: ", "/config: \"model\" is missing", "\"allowed_tools\" is missing"] {
+        assert!(wrong.as_str().unwrap().contains(field), "{wrong}");
+    }
+    // One that takes long is given up by its client.
+    let slow = place.root().join("slow.toml");
+    std::fs::write(&slow, READS.replacen("[[turn]]", "[[turn]]\ndelay_ms = 60000", 1)).unwrap();
+    arguments["config"]["model"] = format!("scripted:{}", slow.display()).into();
+    let call = json!({"name": "agent_core", "arguments": arguments});
+    client.send(&json!({"jsonrpc": "2.0", "id": 99, "method": "tools/call", "params": call}));
+    wait_until("it has begun", || place.traces().len() == 2);
+    let second = newest(&place);
+    wait_until("it asks its model", || place.events(&second).iter().any(|event| event["type"] == "model_requested"));
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 99}});
+    client.send(&cancel);
+    let is_over = |event: &Value| event["type"] == "run_finished" && event["data"]["reason"] == "stopped";
+    wait_until("it has stopped", || place.events(&second).iter().any(is_over));
 }
 
 #[test]

@@ -10,8 +10,8 @@ use std::io::Write;
 use std::process::{ChildStdin, Stdio};
 
 /// A client that speaks by hand.
-struct Client {
-    process: Process,
+pub struct Client {
+    pub process: Process,
     input: Option<ChildStdin>,
     asked: u64,
 }
@@ -23,7 +23,11 @@ impl Client {
 
     fn with(place: &Place, server: &ModelServer, flags: &[&str]) -> Client {
         let model = server.model();
-        let mut command = place.command(&[&["mcp", "serve", "--model", &model], flags].concat());
+        Client::of(place.command(&[&["mcp", "serve", "--model", &model], flags].concat()))
+    }
+
+    /// A client of a command that serves.
+    pub fn of(mut command: std::process::Command) -> Client {
         command.stdin(Stdio::piped());
         let mut process = Process::start(command);
         let input = process.child.stdin.take();
@@ -36,11 +40,11 @@ impl Client {
         client
     }
 
-    fn send(&mut self, message: &Value) {
+    pub fn send(&mut self, message: &Value) {
         writeln!(self.input.as_mut().unwrap(), "{message}").unwrap();
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    pub fn ask(&mut self, method: &str, params: Value) -> Value {
         self.asked += 1;
         let id = self.asked;
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
@@ -49,14 +53,14 @@ impl Client {
     }
 
     /// Calls a tool: whether it failed, and what it said.
-    fn call(&mut self, tool: &str, arguments: Value) -> (bool, Value) {
+    pub fn call(&mut self, tool: &str, arguments: Value) -> (bool, Value) {
         let result = self.ask("tools/call", json!({"name": tool, "arguments": arguments}));
         let text = result["content"][0]["text"].as_str().unwrap_or_default();
         let said = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
         (result["isError"] == true, said)
     }
 
-    fn ok(&mut self, tool: &str, arguments: Value) -> Value {
+    pub fn ok(&mut self, tool: &str, arguments: Value) -> Value {
         let (failed, said) = self.call(tool, arguments);
         assert!(!failed, "{said}");
         said
