@@ -4,18 +4,26 @@ use crate::agent::with_words;
 use crate::experience::{FOCUS, PROMPT, offer, reflected_trace, reflection_name, reflection_of};
 use crate::{Error, ErrorKind, Installation, Run, Trace, spec_of};
 use mainpath_runtime::run_stats::runs;
-use mainpath_runtime::{Mail, Runtime};
+use mainpath_runtime::{Mail, Runtime, RuntimeError};
 use mainpath_store::scheduler::system_clock;
+use mainpath_store::{Once, StoreError};
 use mainpath_types::{MessageMode, Part, Protocol, Spent, TraceId, format_time};
+use sha2::{Digest, Sha256};
 
 impl Trace {
     /// Has its agent look back on its work, in a trace of its own, and keep what it learned; follows that. `focus`: what to look at above all.
-    /// Errors: as [`Installation::reflection`]'s, or the host is made from no installation.
+    /// Asked again under the same key ([`Trace::once`]) it is the same. Errors: as [`Installation::reflection`]'s, or the host is made from
+    /// no installation.
     pub async fn reflect(&self, focus: Option<&str>) -> Result<Run, Error> {
         let host = self.host();
         let installation = host.installation().ok_or_else(|| Error::failed("this host keeps no experiences"))?;
-        let new = installation.reflection(host.runtime(), self.id(), focus).await?;
-        Trace::new(host.clone(), new).resume().await
+        let new = installation.reflection_once(host.runtime(), self.id(), focus, self.key()).await?;
+        let new = Trace::new(host.clone(), new);
+        if self.key().is_none() {
+            return new.resume().await;
+        }
+        new.drive().await?;
+        Ok(Run::first(new))
     }
 }
 
@@ -24,6 +32,17 @@ impl Installation {
     /// all. Nothing runs yet; the trace itself is left as it is. Errors: there is nothing to reflect on, nothing is left of its budget, or
     /// its model cannot be used.
     pub async fn reflection(&self, runtime: &Runtime, of: &TraceId, focus: Option<&str>) -> Result<TraceId, Error> {
+        self.reflection_once(runtime, of, focus, None).await
+    }
+
+    /// The same, under a caller's key: made again it is the same, and what is missing of it is made up for.
+    async fn reflection_once(
+        &self,
+        runtime: &Runtime,
+        of: &TraceId,
+        focus: Option<&str>,
+        once: Option<&Once>,
+    ) -> Result<TraceId, Error> {
         if reflected_trace(of) != *of {
             return Err(Error::invalid(format!("{of} is a reflection itself; name the trace {}", reflected_trace(of))));
         }
@@ -40,15 +59,30 @@ impl Installation {
         if spec.protocol == Protocol::Json && spec.tools != old.tools || spec.output_schema != old.output_schema {
             with_words(&mut spec, self.basis())?;
         }
-        let new =
-            reflection_name(of, &format_time(system_clock())).map_err(|error| Error::failed(error.to_string()))?;
+        let number = once.map_or_else(|| format_time(system_clock()), |once| number_of(&once.key));
+        let new = reflection_name(of, &number).map_err(|error| Error::failed(error.to_string()))?;
         let scope = &self.logs.scope;
-        runtime.fork(scope, of, head, &new).await?;
-        runtime.send(scope, &new, &Mail::SetSpec { spec: Box::new(spec) }).await?;
+        match runtime.fork(scope, of, head, &new).await {
+            // Who is about to make it has made it before anything can be sent.
+            Err(RuntimeError::Store(StoreError::Exists { .. } | StoreError::Held { .. })) if once.is_some() => {}
+            made => made?,
+        }
+        let part =
+            |name: &str| once.map(|once| Once { key: format!("{}/{name}", once.key), asked: once.asked.clone() });
         let focus = focus.map(str::trim).filter(|focus| !focus.is_empty());
         let parts = [PROMPT].into_iter().chain(focus.map(|_| FOCUS)).chain(focus).map(Part::text).collect();
         let typed = focus.map(|_| 2);
-        runtime.send(scope, &new, &Mail::Message { mode: MessageMode::Message, parts, typed }).await?;
+        let said = Mail::Message { mode: MessageMode::Message, parts, typed };
+        for (mail, name) in [(Mail::SetSpec { spec: Box::new(spec) }, "spec"), (said, "said")] {
+            runtime.send_once(scope, &new, &mail, part(name)).await?;
+        }
         Ok(new)
     }
+}
+
+/// The digits that stand for a key in the name of a reflection.
+fn number_of(key: &str) -> String {
+    let hash = Sha256::digest(key.as_bytes());
+    let number = hash.iter().take(8).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+    format!("{:017}", number % 100_000_000_000_000_000)
 }

@@ -237,12 +237,6 @@ impl Route {
         self.fails(&[409])
     }
 
-    /// Made again it is done again: it takes no `Idempotency-Key`.
-    pub fn each_time(mut self) -> Route {
-        self.is_once = false;
-        self
-    }
-
     /// It takes `Prefer: wait=N`.
     pub fn waiting(mut self) -> Route {
         (self.waits, self.is_long) = (true, true);

@@ -1,4 +1,4 @@
-//! The receiver of spans that the configuration names.
+//! The receiver of spans and measurements that the configuration names.
 
 use super::place::Home;
 use super::telemetry::TelemetryConfig;
@@ -7,9 +7,10 @@ use mainpath_net::{Client, Post, WebAddress};
 use serde_json::Value;
 use std::time::Duration;
 
-/// A receiver of spans.
+/// A receiver of spans and measurements.
 pub struct Otlp {
-    post: Post,
+    spans: Post,
+    metrics: Post,
     has_content: bool,
 }
 
@@ -21,21 +22,28 @@ impl Otlp {
 
     /// Posts spans, within this time. Its status; `None` where nobody answers.
     pub async fn post(&self, spans: &Value, limit: Duration) -> Option<u16> {
-        self.post.send(spans, limit).await.ok().map(|answer| answer.status)
+        self.spans.send(spans, limit).await.ok().map(|answer| answer.status)
+    }
+
+    /// Posts measurements in the same way.
+    pub async fn post_metrics(&self, metrics: &Value, limit: Duration) -> Option<u16> {
+        self.metrics.send(metrics, limit).await.ok().map(|answer| answer.status)
     }
 }
 
 impl Home {
-    /// The receiver of spans that the configuration names. Errors: a secret is missing, in a line with its place in the file.
+    /// The receiver that the configuration names. Errors: a secret is missing, in a line with its place in the file.
     pub fn otlp(&self) -> Result<Option<Otlp>, Error> {
         let TelemetryConfig { otlp, headers, content } = &self.config.server.telemetry;
         let Some(otlp) = otlp else { return Ok(None) };
         let wrong =
             |why: String| self.wrong_in(&["server", "telemetry"], &Error::failed(format!("[server.telemetry]: {why}")));
-        let address = format!("{}/v1/traces", otlp.url().as_str().trim_end_matches('/'));
-        let address = WebAddress::try_from(address).map_err(wrong)?;
-        let post = Post::new(&Client::new(&self.config.net), &address, headers, &|name| self.secret(name));
-        let post = post.map_err(|why| wrong(why.0))?;
-        Ok(Some(Otlp { post, has_content: *content }))
+        let client = Client::new(&self.config.net);
+        let to = |path: &str| {
+            let address = format!("{}{path}", otlp.url().as_str().trim_end_matches('/'));
+            let address = WebAddress::try_from(address).map_err(wrong)?;
+            Post::new(&client, &address, headers, &|name| self.secret(name)).map_err(|why| wrong(why.0))
+        };
+        Ok(Some(Otlp { spans: to("/v1/traces")?, metrics: to("/v1/metrics")?, has_content: *content }))
     }
 }

@@ -71,6 +71,11 @@ impl Trace {
         Trace { once: Some(once), ..self.clone() }
     }
 
+    /// The key of what is sent by this handle.
+    pub(crate) fn key(&self) -> Option<&Once> {
+        self.once.as_ref()
+    }
+
     /// What was sent under this handle's key already. Errors: something else was.
     pub(crate) async fn sent(&self) -> Result<Option<MailId>, Error> {
         let Some(once) = &self.once else { return Ok(None) };

@@ -53,8 +53,7 @@ pub fn routes() -> Result<Vec<Route>, String> {
                 about!(POST "/api/traces/{id}/reflect" reflect_on_trace "Has the agent look back on its work, in a trace of its own, and keep what it learned."),
                 Scope::Run,
                 reflect,
-            ))
-            .map(Route::each_time),
+            )),
         ],
     )
 }

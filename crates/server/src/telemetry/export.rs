@@ -1,13 +1,16 @@
 //! Spans wait here until they are sent, many at once. Nothing waits for them: what the receiver is too slow for is dropped and counted.
+//! Measurements are sent as they stand, now and then.
 
+use super::histograms::Histograms;
 use super::otlp::{OtelSpan, request};
 use super::spans::span_of;
 use crate::metrics::Metrics;
 use crate::observe::finding::Finding;
 use mainpath::home::Otlp;
-use mainpath::types::TraceId;
+use mainpath::store::scheduler::system_clock;
+use mainpath::types::{Millis, TraceId};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
@@ -21,6 +24,8 @@ const PAUSE: Duration = Duration::from_millis(500);
 const LIMIT: Duration = Duration::from_secs(10);
 /// How often what it could not take for the moment is sent again.
 const RETRIES: u32 = 3;
+/// How often measurements are sent.
+const MEASURED: Duration = Duration::from_secs(15);
 
 /// Where spans are sent.
 pub struct Telemetry {
@@ -29,16 +34,50 @@ pub struct Telemetry {
     metrics: Arc<Metrics>,
     /// How many wait, those that are being sent included.
     waiting: Arc<AtomicUsize>,
+    measured: Arc<Measured>,
+}
+
+/// What is measured, and where it is sent.
+struct Measured {
+    to: Arc<Otlp>,
+    histograms: Histograms,
+    since: Millis,
+    /// Whether anything has come since it was last sent.
+    is_new: AtomicBool,
+}
+
+impl Measured {
+    /// Sends it as it stands, if anything is new; what is not taken is in what is sent the next time.
+    async fn send(&self) {
+        if !self.is_new.swap(false, Ordering::AcqRel) {
+            return;
+        }
+        if let Some(body) = self.histograms.request(self.since)
+            && !matches!(self.to.post_metrics(&body, LIMIT).await, Some(200..300))
+        {
+            self.is_new.store(true, Ordering::Release);
+        }
+    }
 }
 
 impl Telemetry {
     /// Sends spans there from now on. Call it inside a tokio runtime.
     pub fn begin(to: Otlp, metrics: Arc<Metrics>) -> Telemetry {
         let (sender, spans) = channel(WAITING);
-        let (has_content, waiting) = (to.has_content(), Arc::new(AtomicUsize::new(0)));
-        let sending = Sending { to, metrics: Arc::clone(&metrics), waiting: Arc::clone(&waiting) };
+        let (has_content, waiting, to) = (to.has_content(), Arc::new(AtomicUsize::new(0)), Arc::new(to));
+        let sending = Sending { to: Arc::clone(&to), metrics: Arc::clone(&metrics), waiting: Arc::clone(&waiting) };
         tokio::spawn(sending.all(spans));
-        Telemetry { sender, has_content, metrics, waiting }
+        let (histograms, since) = (Histograms::default(), system_clock());
+        let measured = Arc::new(Measured { to, histograms, since, is_new: AtomicBool::new(false) });
+        let regularly = Arc::downgrade(&measured);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(MEASURED).await;
+                let Some(measured) = regularly.upgrade() else { return };
+                measured.send().await;
+            }
+        });
+        Telemetry { sender, has_content, metrics, waiting, measured }
     }
 
     /// Whether words are sent as well.
@@ -48,6 +87,10 @@ impl Telemetry {
 
     /// Sends the span of something that ended, if it has one.
     pub fn find(&self, trace: &TraceId, finding: Finding) {
+        if let Finding::Request(ended) = &finding {
+            self.measured.histograms.note(ended);
+            self.measured.is_new.store(true, Ordering::Release);
+        }
         let Some(span) = span_of(trace, finding) else { return };
         self.waiting.fetch_add(1, Ordering::AcqRel);
         if self.sender.try_send(span).is_err() {
@@ -59,6 +102,7 @@ impl Telemetry {
     /// Sends what waits, for so long.
     pub async fn flush(&self, within: Duration) {
         let all_sent = async {
+            self.measured.send().await;
             while self.waiting.load(Ordering::Acquire) > 0 {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
@@ -69,7 +113,7 @@ impl Telemetry {
 
 /// What sends spans.
 struct Sending {
-    to: Otlp,
+    to: Arc<Otlp>,
     metrics: Arc<Metrics>,
     waiting: Arc<AtomicUsize>,
 }

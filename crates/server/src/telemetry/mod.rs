@@ -1,6 +1,7 @@
-//! Traces for others: spans of OpenTelemetry over OTLP/HTTP in JSON, named as the GenAI conventions have it.
+//! Traces and measurements for others: OpenTelemetry over OTLP/HTTP in JSON, named as the GenAI conventions have it.
 
 mod export;
+mod histograms;
 mod ids;
 mod otlp;
 mod spans;

@@ -75,11 +75,20 @@ impl Said {
     }
 }
 
-fn nanos(at: Millis) -> String {
+impl Attribute {
+    /// A text.
+    pub fn text(key: &'static str, value: impl Into<String>) -> Attribute {
+        Attribute { key, value: Said::Text(value.into()) }
+    }
+}
+
+/// A time.
+pub fn nanos(at: Millis) -> String {
     format!("{at}000000")
 }
 
-fn attributes(all: &[Attribute]) -> Vec<Value> {
+/// Attributes, as they are sent.
+pub fn wire(all: &[Attribute]) -> Vec<Value> {
     all.iter().map(|one| json!({"key": one.key, "value": one.value.json()})).collect()
 }
 
@@ -87,7 +96,7 @@ fn span(span: &OtelSpan) -> Value {
     let mut json = json!({
         "traceId": span.trace, "spanId": span.id, "name": span.name, "kind": span.kind as u8,
         "startTimeUnixNano": nanos(span.began), "endTimeUnixNano": nanos(span.ended.max(span.began)),
-        "attributes": attributes(&span.attributes),
+        "attributes": wire(&span.attributes),
     });
     if let Some(parent) = &span.parent {
         json["parentSpanId"] = parent.as_str().into();
@@ -98,18 +107,28 @@ fn span(span: &OtelSpan) -> Value {
     json
 }
 
+/// The conventions, by their address.
+pub fn schema() -> String {
+    format!("https://opentelemetry.io/schemas/{SEMCONV}")
+}
+
+/// Who tells.
+pub fn resource() -> Value {
+    let own = [("service.name", "mainpath"), ("service.version", env!("CARGO_PKG_VERSION"))];
+    json!({"attributes": wire(&own.map(|(key, value)| Attribute::text(key, value)))})
+}
+
+/// What of it tells.
+pub fn scope() -> Value {
+    json!({"name": "mainpath", "version": env!("CARGO_PKG_VERSION")})
+}
+
 /// Spans as a request to `/v1/traces`.
 pub fn request(spans: &[OtelSpan]) -> Value {
-    let schema = format!("https://opentelemetry.io/schemas/{SEMCONV}");
-    let resource = [("service.name", "mainpath"), ("service.version", env!("CARGO_PKG_VERSION"))];
-    let resource = resource.map(|(key, value)| Attribute { key, value: Said::Text(value.into()) });
+    let spans: Vec<Value> = spans.iter().map(span).collect();
     json!({"resourceSpans": [{
-        "resource": {"attributes": attributes(&resource)},
-        "scopeSpans": [{
-            "scope": {"name": "mainpath", "version": env!("CARGO_PKG_VERSION")},
-            "spans": spans.iter().map(span).collect::<Vec<_>>(),
-            "schemaUrl": schema,
-        }],
-        "schemaUrl": schema,
+        "resource": resource(),
+        "scopeSpans": [{"scope": scope(), "spans": spans, "schemaUrl": schema()}],
+        "schemaUrl": schema(),
     }]})
 }

@@ -18,7 +18,14 @@ pub fn span_of(trace: &TraceId, finding: Finding) -> Option<OtelSpan> {
 }
 
 fn text(key: &'static str, value: impl Into<String>) -> Attribute {
-    Attribute { key, value: Said::Text(value.into()) }
+    Attribute::text(key, value)
+}
+
+/// What is said of every measurement of a request.
+pub fn measured(ended: &RequestEnd) -> Vec<Attribute> {
+    let mut all = vec![text("gen_ai.operation.name", "chat")];
+    all.extend(of_model(&ended.model));
+    all
 }
 
 fn number(key: &'static str, value: u64) -> Attribute {

@@ -277,10 +277,10 @@ async fn a_tenant_has_no_more_runs_at_once_than_its_own_configuration_says() {
     let place = Place::start().await;
     let (key, body) = two_at_once(&place);
     let asked = (0..6).map(|_| place.ask("POST", "/api/traces", std::slice::from_ref(&key), &body));
-    let mut statuses: Vec<u16> =
-        futures_util::future::join_all(asked).await.iter().map(|answer| answer.status).collect();
+    let answers = futures_util::future::join_all(asked).await;
+    let mut statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
     statuses.sort_unstable();
-    assert_eq!(statuses, [202, 202, 429, 429, 429, 429]);
+    assert_eq!(statuses, [202, 202, 429, 429, 429, 429], "{}", answers[0].body);
     let own = place.post("/api/traces", json!({"task": "Look.", "model": place.model(READS)})).await;
     assert_eq!(own.status, 202, "others are not held up: {}", own.body);
     drop(place);

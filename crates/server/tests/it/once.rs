@@ -76,6 +76,17 @@ async fn words_and_decisions_that_are_sent_again_count_once() {
         place.ask("POST", &format!("/api/traces/{trace}/fork"), &once("f"), "{\"at_sequence\":2}").await.status,
         409
     );
+    let reflect = |focus: &str| {
+        let (place, headers, address) = (&place, once("r"), format!("/api/traces/{trace}/reflect"));
+        let body = json!({ "focus": focus }).to_string();
+        async move { place.ask("POST", &address, &headers, &body).await }
+    };
+    let reflections = futures_util::future::join_all((0..3).map(|_| reflect("the file"))).await;
+    let made: std::collections::BTreeSet<String> =
+        reflections.iter().map(|answer| answer.json()["trace_id"].to_string()).collect();
+    assert_eq!(made.len(), 1, "{made:?}");
+    assert_eq!(reflect("the file").await.json()["trace_id"], reflections[0].json()["trace_id"]);
+    assert_eq!(reflect("something else").await.status, 409);
     assert_eq!(events(&place, &trace, "approval_granted").await.len(), 1);
     assert_eq!(events(&place, &trace, "message_queued").await.len(), 2);
     assert_eq!(events(&place, &trace, "follow_up_queued").await.len(), 1);

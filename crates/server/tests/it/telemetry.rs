@@ -29,7 +29,7 @@ fn taking() -> Receiver {
 /// The spans that were received, by their names.
 fn spans(received: &[Received]) -> BTreeMap<String, Value> {
     let mut all = BTreeMap::new();
-    for request in received {
+    for request in received.iter().filter(|request| request.path != "/v1/metrics") {
         assert_eq!((request.path.as_str(), request.header("content-type")), ("/v1/traces", "application/json"));
         for resource in request.json()["resourceSpans"].as_array().unwrap() {
             for scope in resource["scopeSpans"].as_array().unwrap() {
@@ -108,6 +108,44 @@ async fn a_run_is_a_trace_that_is_found_from_its_log_and_holds_no_words() {
 }
 
 #[tokio::test]
+async fn tokens_and_durations_are_sent_as_the_histograms_of_the_conventions() {
+    let receiver = taking();
+    let place = place(&receiver, "").await;
+    place.run(READS).await;
+    place.run(READS).await;
+    place.end().await;
+    let received = receiver.received();
+    let last = received.iter().rfind(|request| request.path == "/v1/metrics").expect("measurements").json();
+    let of_scope = &last["resourceMetrics"][0]["scopeMetrics"][0];
+    assert_eq!(of_scope["schemaUrl"], "https://opentelemetry.io/schemas/1.41.0");
+    let metrics = of_scope["metrics"].as_array().unwrap();
+    let named: Vec<_> = metrics.iter().map(|metric| (metric["name"].as_str().unwrap(), &metric["unit"])).collect();
+    let tokens = json!("{token}");
+    assert_eq!(named, [("gen_ai.client.token.usage", &tokens), ("gen_ai.client.operation.duration", &json!("s"))]);
+    let mut kinds = Vec::new();
+    for metric in metrics {
+        assert_eq!(metric["histogram"]["aggregationTemporality"], 2);
+        for point in metric["histogram"]["dataPoints"].as_array().unwrap() {
+            let about = said(point);
+            assert_eq!(
+                (&about["gen_ai.operation.name"], &about["gen_ai.provider.name"]),
+                (&json!("chat"), &json!("scripted"))
+            );
+            kinds.extend(about.get("gen_ai.token.type").cloned());
+            let counts = point["bucketCounts"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|count| count.as_str().unwrap().parse::<u64>().unwrap());
+            let (counts, bounds) = (counts.collect::<Vec<_>>(), point["explicitBounds"].as_array().unwrap());
+            assert_eq!((counts.len(), counts.iter().sum::<u64>(), &point["count"]), (bounds.len() + 1, 4, &json!("4")));
+            assert!(point["sum"].as_f64() >= point["max"].as_f64() && point["min"].as_f64() >= Some(0.0), "{point}");
+        }
+    }
+    assert_eq!(kinds, [json!("input"), json!("output")]);
+}
+
+#[tokio::test]
 async fn words_are_sent_where_that_is_switched_on_and_secrets_never() {
     let receiver = taking();
     let place = place(&receiver, "content = true\n").await;
@@ -128,12 +166,15 @@ async fn words_are_sent_where_that_is_switched_on_and_secrets_never() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_receiver_that_is_busy_is_asked_again_and_one_that_refuses_is_not() {
     let asked = AtomicU32::new(0);
-    let busy =
-        Receiver::start(move |_| (if asked.fetch_add(1, Ordering::Relaxed) == 0 { 503 } else { 200 }, "{}".into()));
+    let busy = Receiver::start(move |request| {
+        let is_first = request.path == "/v1/traces" && asked.fetch_add(1, Ordering::Relaxed) == 0;
+        (if is_first { 503 } else { 200 }, "{}".into())
+    });
     let place_of_busy = place(&busy, "").await;
     place_of_busy.run("[[turn]]\nfinal = \"Done.\"\n").await;
     place_of_busy.end().await;
-    let received = busy.received();
+    let mut received = busy.received();
+    received.retain(|request| request.path == "/v1/traces");
     assert!(received.len() >= 2 && received[0].body == received[1].body, "{}", received.len());
     let refusing = Receiver::start(|_| (400, "{}".into()));
     let place = place(&refusing, "").await;
