@@ -112,8 +112,21 @@ impl Logs {
         })
     }
 
-    /// The trace that is meant: by its id, by the beginning of it, or the one that changed last.
+    /// The trace that is meant: by its id, by the beginning of it, or the one that changed last. Errors: there is none, or it is on
+    /// another machine.
     pub async fn find(&self, wanted: Option<&str>) -> Result<TraceId, Error> {
+        let trace = self.find_anywhere(wanted).await?;
+        match trace.elsewhere() {
+            None => Ok(trace),
+            Some(there) => Err(Error::new(
+                ErrorKind::Refused,
+                format!("{trace} is on another machine: this is done on {} itself", there.host),
+            )),
+        }
+    }
+
+    /// The same for what can be done to a trace wherever it is.
+    pub async fn find_anywhere(&self, wanted: Option<&str>) -> Result<TraceId, Error> {
         let Some(wanted) = wanted else {
             // What agents were doing for another is seen from there.
             let newest = self.store.list(&self.scope).await?.into_iter().next().map(|entry| {
@@ -127,8 +140,20 @@ impl Logs {
         if let Ok(remote) = wanted.parse::<TraceId>()
             && remote.elsewhere().is_some()
         {
+            #[cfg(feature = "home")]
+            let is_known = self.elsewhere.is_some();
+            #[cfg(not(feature = "home"))]
+            let is_known = false;
             // Whether it is there is told by whoever reads it.
-            return Ok(remote);
+            return match is_known {
+                true => Ok(remote),
+                false => Err(Error::new(
+                    ErrorKind::NotFound,
+                    format!(
+                        "there is no trace {remote}: no other machine is set up; add [peers.NAME] with its url and key"
+                    ),
+                )),
+            };
         }
         // Looked at by its name alone: there may be a great many.
         let names = self.store.names(&self.scope)?.into_iter();
@@ -147,7 +172,10 @@ impl Logs {
         }
         match found.len() {
             1 => Ok(found.swap_remove(0)),
-            0 => Err(Error::new(ErrorKind::NotFound, format!("there is no trace {wanted:?}"))),
+            0 => Err(Error::new(
+                ErrorKind::NotFound,
+                format!("there is no trace {:?}", wanted.chars().take(200).collect::<String>()),
+            )),
             n => {
                 // Their names begin with the time.
                 found.sort_unstable();

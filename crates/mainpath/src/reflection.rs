@@ -15,6 +15,7 @@ impl Trace {
     /// Asked again under the same key ([`Trace::once`]) it is the same. Errors: as [`Installation::reflection`]'s, or the host is made from
     /// no installation.
     pub async fn reflect(&self, focus: Option<&str>) -> Result<Run, Error> {
+        self.here()?;
         let host = self.host();
         let installation = host.installation().ok_or_else(|| Error::failed("this host keeps no experiences"))?;
         let new = installation.reflection_once(host.runtime(), self.id(), focus, self.key()).await?;

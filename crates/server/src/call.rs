@@ -63,12 +63,16 @@ impl<Q, B> Call<Q, B> {
     /// A trace by its id. Errors: as [`Call::trace`]'s.
     pub async fn trace_named(&self, id: &str) -> Result<Trace, Problem> {
         let none = || Problem::not_found(format!("there is no trace {:?}", id.chars().take(80).collect::<String>()));
-        let id: TraceId = id.parse().map_err(|_| none())?;
+        self.trace_of(&id.parse().map_err(|_| none())?).await
+    }
+
+    /// The same by an id that was read.
+    pub async fn trace_of(&self, id: &TraceId) -> Result<Trace, Problem> {
         if id.elsewhere().is_some() {
             // It is asked for there with this server's own key.
             self.needs(Scope::Admin, "a trace of another machine")?;
         }
-        Ok(self.host.trace(&id).await?)
+        Ok(self.host.trace(id).await?)
     }
 
     /// The same, sending and deciding under the request's `Idempotency-Key`, if it has one.

@@ -38,7 +38,7 @@ pub async fn answer(args: AnswerArgs) -> Result<Exit, Failure> {
         ));
     }
     let logs = logs()?;
-    let trace = asking(&logs, logs.find(Some(&args.trace)).await?).await?;
+    let trace = asking(&logs, logs.find_anywhere(Some(&args.trace)).await?).await?;
     let (log, state, bodies) = logs.read(&trace).await?;
     let open = questions(&logs, &state, &bodies, &log.events).await?;
     let question = which(&trace, &state, &bodies, &open, call)?;

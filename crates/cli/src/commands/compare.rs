@@ -73,7 +73,7 @@ pub async fn compare(logs: &Logs, a: &str, b: &str) -> Result<Exit, Failure> {
 }
 
 async fn side(logs: &Logs, name: char, wanted: &str) -> Result<Side, Failure> {
-    let trace = logs.find(Some(wanted)).await?;
+    let trace = logs.find_anywhere(Some(wanted)).await?;
     let (log, state, bodies) = logs.read(&trace).await?;
     let mut whole = Hydrated::new(&bodies);
     let mut nodes: Vec<_> = state.tree.up(state.tree.head).filter(|(_, node)| node.kind != NodeKind::Cut).collect();

@@ -47,7 +47,7 @@ const LISTED: usize = 12;
 /// `mainpath context`
 pub async fn context(args: ContextArgs) -> Result<Exit, Failure> {
     let logs = logs()?;
-    let trace = logs.find(args.trace.as_deref()).await?;
+    let trace = logs.find_anywhere(args.trace.as_deref()).await?;
     let (log, state, bodies) = logs.read(&trace).await?;
     let look = Look::new(logs.of(&trace, &log, &state, &bodies), args.turn)?;
     if args.json {

@@ -92,7 +92,7 @@ pub struct DenyArgs {
 /// `mainpath stop`
 pub async fn stop(args: OneTrace) -> Result<Exit, Failure> {
     let logs = logs()?;
-    let trace = logs.find(args.trace.as_deref()).await?;
+    let trace = logs.find_anywhere(args.trace.as_deref()).await?;
     let (_, state, _) = logs.read(&trace).await?;
     if state.run.is_none() {
         return Err(Failure::error(format!("trace {trace} is not running")));
@@ -168,7 +168,7 @@ async fn say(args: SayArgs, mode: MessageMode, when: &str) -> Result<Exit, Failu
         return Err(Failure::usage("the message is empty; give a text, or - to read it from standard input"));
     }
     let logs = logs()?;
-    let trace = logs.find(Some(&args.trace)).await?;
+    let trace = logs.find_anywhere(Some(&args.trace)).await?;
     let (log, state, _) = logs.read(&trace).await?;
     readable(&log)?;
     if state.coming_spec().is_none() {
@@ -189,7 +189,7 @@ async fn say(args: SayArgs, mode: MessageMode, when: &str) -> Result<Exit, Failu
 /// `mainpath interrupt`
 pub async fn interrupt(args: InterruptArgs) -> Result<Exit, Failure> {
     let logs = logs()?;
-    let trace = logs.find(args.trace.as_deref()).await?;
+    let trace = logs.find_anywhere(args.trace.as_deref()).await?;
     let (_, state, _) = logs.read(&trace).await?;
     if !driven_elsewhere(&logs, &trace)? {
         return Err(Failure::error(format!("{trace} is not running")));

@@ -57,7 +57,7 @@ pub enum ExportArg {
 /// `mainpath export`
 pub async fn export(args: ExportArgs) -> Result<Exit, Failure> {
     let logs = logs()?;
-    let trace = logs.find(args.trace.as_deref()).await?;
+    let trace = logs.find_anywhere(args.trace.as_deref()).await?;
     let (log, state, bodies) = logs.read(&trace).await?;
     if let Some(damage) = &log.damage {
         eprintln!("! the log is damaged: {damage}; what follows is not exported");

@@ -158,7 +158,7 @@ pub async fn goal(args: GoalArgs) -> Result<Exit, Failure> {
         Some(ref change) => Some(ops(change)?),
     };
     let logs = logs()?;
-    let trace = logs.find(args.trace.as_deref()).await?;
+    let trace = logs.find_anywhere(args.trace.as_deref()).await?;
     let (mut log, mut state, _) = logs.read(&trace).await?;
     let full = matches!(args.change, Some(GoalCommand::List { full: true }));
     let Some(ops) = ops else { return show(&logs, &log, &state, full, args.json).await };

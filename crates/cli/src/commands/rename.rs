@@ -32,7 +32,7 @@ pub async fn rename(args: RenameArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage(Refusal::BadName.to_string()));
     }
     let logs = logs()?;
-    let trace = logs.find(Some(&args.trace)).await?;
+    let trace = logs.find_anywhere(Some(&args.trace)).await?;
     let (_, state, _) = logs.read(&trace).await?;
     // Where nobody works, it is named here and now.
     let here =

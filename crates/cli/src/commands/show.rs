@@ -61,7 +61,7 @@ pub async fn show(args: ShowArgs) -> Result<Exit, Failure> {
     if let [a, b] = args.diff.as_slice() {
         return compare(&logs, a, b).await;
     }
-    let trace = logs.find(args.trace.as_deref()).await?;
+    let trace = logs.find_anywhere(args.trace.as_deref()).await?;
     // Asked first: what its owner wrote before it went is then read.
     let is_driven = logs.is_driven(&trace)?;
     let (log, state, bodies) = logs.read(&trace).await?;
@@ -246,7 +246,7 @@ fn forks(below: &[Seq], depth: usize) -> Vec<(Seq, usize, bool)> {
 /// `mainpath verify`
 pub async fn verify(args: OneTrace) -> Result<Exit, Failure> {
     let logs = logs()?;
-    let trace = logs.find(args.trace.as_deref()).await?;
+    let trace = logs.find_anywhere(args.trace.as_deref()).await?;
     let report = mainpath::runtime::verify(logs.at(&trace)).await?;
     let head = report.head;
     out(&format!("{trace}: {}, head {head}", count(report.events, "event")))?;
@@ -282,7 +282,7 @@ pub async fn verify(args: OneTrace) -> Result<Exit, Failure> {
 /// `mainpath replay`
 pub async fn replay(args: ReplayArgs) -> Result<Exit, Failure> {
     let logs = logs()?;
-    let trace = logs.find(args.which.trace.as_deref()).await?;
+    let trace = logs.find_anywhere(args.which.trace.as_deref()).await?;
     let models = EnvModels::new(Arc::new(logs.registry()));
     let found = again::replay(logs.at(&trace), &models, args.dry_run).await?;
     let (events, requests) = (count(found.events, "event"), count(found.requests as u64, "request"));

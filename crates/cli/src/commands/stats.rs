@@ -69,7 +69,7 @@ pub async fn stats(args: StatsArgs) -> Result<Exit, Failure> {
 }
 
 async fn of_one(logs: &Logs, wanted: Option<&str>, since: Millis) -> Result<(Vec<RunStats>, usize), Failure> {
-    let trace = logs.find(wanted).await?;
+    let trace = logs.find_anywhere(wanted).await?;
     let (log, ..) = logs.read(&trace).await?;
     let mut runs = runs(&trace, &log.events);
     runs.retain(|run| run.began >= since);

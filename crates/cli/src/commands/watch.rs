@@ -69,7 +69,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// `mainpath watch`
 pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
     let logs = logs()?;
-    let trace = logs.find(args.trace.as_deref()).await?;
+    let trace = logs.find_anywhere(args.trace.as_deref()).await?;
     let log = logs.at(&trace).read(1).await?;
     let from = from(&logs, &trace, &args, &log.events)?;
     let head = log.events.last().map_or(0, |event| event.id);

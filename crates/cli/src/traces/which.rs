@@ -55,7 +55,7 @@ pub async fn waiting_elsewhere(logs: &Logs, trace: &TraceId) -> Result<String, F
 /// started, that agent's. Errors: several wait.
 pub async fn waiting(logs: &Logs, named: Option<&str>) -> Result<TraceId, Failure> {
     if named.is_some() {
-        let trace = logs.find(named).await?;
+        let trace = logs.find_anywhere(named).await?;
         let (_, state, _) = logs.read(&trace).await?;
         if state.turn_calls().iter().any(|call| call.state == CallState::Asked) {
             return Ok(trace);

@@ -103,7 +103,24 @@ fn a_task_is_done_on_another_machine_once_also_when_both_are_killed_and_the_conv
     ] {
         here.ok(&[of[0], &id, of[1]]);
     }
-    here.run(&["verify", &id]).fails(1, "it is done on");
+    // What would make a trace of this machine of it, or change what is kept there, is done there.
+    let traces = here.traces();
+    let refused = [
+        vec!["fork", &id],
+        vec!["fork", &id, "--no-run"],
+        vec!["compact", &id],
+        vec!["rm", "--yes", &id],
+        vec!["resume", &id],
+        vec!["rewind", &id, "1", "Again."],
+        vec!["restore", &id, "--to", "1"],
+        vec!["reflect", &id],
+        vec!["verify", &id],
+        vec!["replay", &id],
+    ];
+    for args in refused {
+        here.run(&args).fails(1, "this is done on");
+    }
+    assert_eq!((here.traces(), finished(&there, &child)), (traces, 2));
     let verified = here.run(&["verify", &trace]);
     assert_eq!(verified.code, 0, "{verified:#?}");
     drop(served);
@@ -140,8 +157,53 @@ fn what_stops_here_stops_there_and_a_key_that_may_not_run_agents_is_told() {
     assert_eq!(done.code, 0, "{done:#?}");
     let ended = handed(&here, &newest(&here));
     let problem = ended[0]["problem"].as_str().unwrap();
-    assert!(problem.contains("HTTP 403") && problem.contains("scopes read and run"), "{problem}");
+    assert!(problem.contains("HTTP 403") && problem.contains("scope"), "{problem}");
     assert!(there.traces().is_empty());
+    drop(served);
+}
+
+/// A script of the other machine that ends with these words, after a call if one is given.
+fn script(there: &Place, call: &str, last: &str) -> String {
+    let file = there.root().join("script.toml");
+    std::fs::write(&file, format!("{call}[[turn]]\nfinal = {last:?}\n")).unwrap();
+    format!("scripted:{}", file.display())
+}
+
+#[test]
+fn a_long_answer_comes_back_as_far_as_one_from_here() {
+    let long = "It is a long story. ".repeat(10_000);
+    let Two { here, there: _there, address, served } = two(|there| script(there, "", &long), "read,run");
+    let done = here.run_on(&hands_on(&address), &["--yes", "Have it read."]);
+    assert_eq!(done.code, 0, "{done:#?}");
+    let ended = handed(&here, &newest(&here));
+    let answer = ended[0]["answer"].as_str().unwrap_or_else(|| panic!("{ended:#?} {done:#?}"));
+    assert!(answer.starts_with("It is a long story. It is") && answer.len() == 30_000, "{}", answer.len());
+    assert_eq!(ended[0]["left_out"], 170_000);
+    drop(served);
+}
+
+#[test]
+fn what_waits_for_a_person_there_is_said_here_and_what_is_removed_there_is_no_longer_waited_for() {
+    let writes = "[[turn]]\ncalls = [{ tool = \"write_text_file\", args = { path = \"b.txt\", content = \"x\" } }]\n";
+    let Two { here, there, address, served } = two(|there| script(there, writes, "Written."), "read,run");
+    let model = hands_on(&address);
+    let mut run = here.start_run(&model, &["--yes", "Have it read."]);
+    let asks = |trace: &String| {
+        there.events(trace).iter().any(|event| event["data"].to_string().contains("\"decision\":\"ask\""))
+    };
+    wait_until("it asks there", || there.traces().iter().any(asks));
+    // So that it is seen here before it is gone there.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    let child = there.traces().remove(0);
+    // The key may not decide there; who may there, does.
+    let refused = here.run(&["approve", &format!("agent://{address}/{child}")]);
+    assert!(refused.code == 1 && refused.err.contains("needs a key with the scope approve"), "{refused:#?}");
+    there.ok(&["rm", "--yes", &child]);
+    let done = run.end();
+    assert_eq!(done.code, 0, "{done:#?}");
+    assert!(done.err.contains("waits for a person on its own machine"), "{done:#?}");
+    let ended = handed(&here, &newest(&here));
+    assert!(ended[0]["problem"].as_str().unwrap().contains("is no longer there"), "{ended:#?}");
     drop(served);
 }
 

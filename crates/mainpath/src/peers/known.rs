@@ -9,6 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const MOST_LOGS: usize = 32;
 /// A log of more events is not followed from here.
 const MOST_EVENTS: EventId = 200_000;
+/// Nor is one of more bytes, as its server tells them.
+const MOST_BYTES: usize = 48 << 20;
+/// What is known of others is forgotten where all together has more.
+const MOST_IN_ALL: usize = 128 << 20;
 
 /// A part of a log, as a server tells it.
 #[derive(Debug, Deserialize)]
@@ -32,14 +36,20 @@ pub(super) struct KnownLog {
     pub head: EventId,
     /// The blobs that it names.
     blobs: BTreeSet<BlobHash>,
+    /// How many bytes it had as it was told.
+    bytes: usize,
 }
 
 impl KnownLog {
     /// Adds a part. `None`: what is known of it does not hold any more, and it has to be read anew. Errors: it does not follow.
-    pub fn with(mut self, part: LogPart) -> Result<Option<KnownLog>, String> {
+    pub fn with(mut self, part: LogPart, bytes: usize) -> Result<Option<KnownLog>, String> {
         let is_erased = |event: &Event| matches!(event.kind, EventKind::Erased(_));
         if self.head > 0 && (part.head < self.head || part.events.iter().any(is_erased)) {
             return Ok(None);
+        }
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes > MOST_BYTES {
+            return Err(format!("it has more than {} MiB", MOST_BYTES >> 20));
         }
         let mut last = self.head;
         for event in part.events {
@@ -75,7 +85,8 @@ impl KnownLogs {
     /// Keeps what was read, unless more is known already.
     pub fn put(&self, trace: &TraceId, log: Arc<KnownLog>) {
         let mut table = self.table();
-        if table.len() >= MOST_LOGS && !table.contains_key(trace) {
+        let in_all = table.iter().filter(|(known, _)| *known != trace).fold(log.bytes, |all, (_, log)| all + log.bytes);
+        if table.len() >= MOST_LOGS && !table.contains_key(trace) || in_all > MOST_IN_ALL {
             table.clear();
         }
         table.insert(trace.clone(), log);
@@ -84,5 +95,39 @@ impl KnownLogs {
     /// The trace whose log names a blob.
     pub fn naming(&self, blob: &BlobHash) -> Option<TraceId> {
         self.table().iter().find(|(_, log)| log.blobs.contains(blob)).map(|(trace, _)| trace.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mainpath_types::TraceNamed;
+
+    fn event(id: EventId) -> Event {
+        let named = TraceNamed { name: "x".into(), by: "owner".parse().unwrap(), made: None };
+        Event { id, ts: 1, turn: 0, mail: None, kind: named.into() }
+    }
+
+    fn part(ids: &[EventId], through: EventId) -> LogPart {
+        LogPart { events: ids.iter().map(|id| event(*id)).collect(), through, head: through, is_driven: false }
+    }
+
+    #[test]
+    fn a_part_must_follow_what_is_known_and_stay_within_bounds() {
+        let known = KnownLog::default().with(part(&[1, 2, 4], 5), 100).unwrap().unwrap();
+        assert_eq!((known.head, known.events.len()), (5, 3), "an erased event may be missing");
+        for (ids, through, why) in [
+            (vec![5], 6, "event 5 does not follow event 5"),
+            (vec![7], 6, "event 7 does not follow event 5"),
+            (vec![6, 6], 7, "event 6 does not follow event 6"),
+            (vec![7, 6], 7, "event 6 does not follow event 7"),
+            (vec![u64::MAX], u64::MAX, "it has more than 200000 events"),
+        ] {
+            assert_eq!(known.clone().with(part(&ids, through), 1).unwrap_err(), why);
+        }
+        assert_eq!(known.clone().with(part(&[], u64::MAX), 1).unwrap().unwrap().head, MOST_EVENTS);
+        assert_eq!(known.clone().with(part(&[6], 6), MOST_BYTES).unwrap_err(), "it has more than 48 MiB");
+        // One that is shorter than it was is read anew.
+        assert!(known.with(part(&[1], 1), 1).unwrap().is_none());
     }
 }

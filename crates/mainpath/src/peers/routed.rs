@@ -35,6 +35,12 @@ pub(super) struct There<'a> {
     pub id: &'a str,
 }
 
+/// A part of a log, and how many bytes it had as it was told.
+struct Part {
+    part: LogPart,
+    bytes: usize,
+}
+
 /// That mail was put into a mailbox.
 #[derive(Deserialize)]
 struct Posted {
@@ -68,7 +74,7 @@ impl RoutedStore {
             None => Ok(()),
             Some(there) => Err(StoreError::Io {
                 doing: format!("{doing} {trace}"),
-                source: io::Error::other(format!("it is done on {}, where the trace is", there.host)),
+                source: io::Error::other(format!("this is done on {}, where the trace is", there.host)),
             }),
         }
     }
@@ -77,18 +83,19 @@ impl RoutedStore {
     async fn fetched(&self, trace: &TraceId, there: &There<'_>) -> Result<Arc<KnownLog>, StoreError> {
         let mut known = KnownLog::clone(&*self.known.get(trace));
         let began = known.head;
-        let mut is_again = false;
+        let (mut is_again, mut end) = (false, None);
         loop {
-            let part = there.part(known.head, true, None).await.map_err(|error| error.of(trace))?;
-            let (head, before) = (part.head, known.head);
-            let damage = |problem: String| {
-                let file = format!("the log of {trace}");
-                StoreError::Damaged(Damage { file, line: before + 1, problem })
+            let Part { part, bytes } = there.part(known.head, true, None).await.map_err(|error| error.of(trace))?;
+            // What is written meanwhile is read the next time.
+            let (end, before) = (*end.get_or_insert(part.head), known.head);
+            let damage = |problem: String| StoreError::Io {
+                doing: format!("use the log of {trace}"),
+                source: io::Error::new(io::ErrorKind::InvalidData, problem),
             };
-            match known.with(part).map_err(damage)? {
+            match known.with(part, bytes).map_err(damage)? {
                 Some(more) => {
                     known = more;
-                    if known.head >= head || known.head == before {
+                    if known.head >= end || known.head == before {
                         break;
                     }
                 }
@@ -144,14 +151,14 @@ impl RoutedStore {
 
 impl There<'_> {
     /// What follows an event of the log, with or without the events. `wait`: so long for something new.
-    async fn part(&self, after: EventId, events: bool, wait: Option<Duration>) -> Result<LogPart, Unanswered> {
+    async fn part(&self, after: EventId, events: bool, wait: Option<Duration>) -> Result<Part, Unanswered> {
         let query = format!("after={after}&events={events}");
         let path = ["api", "traces", self.id, "log"];
-        let mut part: LogPart =
-            self.server.json(PeerAsk { path: &path, query: &query, wait, ..PeerAsk::default() }).await?;
+        let told = self.server.bytes(PeerAsk { path: &path, query: &query, wait, ..PeerAsk::default() }).await?;
+        let mut part: LogPart = self.server.read(&told)?;
         // The agents that it has started are where it is.
         part.events.iter_mut().for_each(|event| event.kind.place_children(&self.server.host));
-        Ok(part)
+        Ok(Part { part, bytes: told.len() })
     }
 }
 
@@ -165,13 +172,15 @@ async fn listen(server: Arc<PeerServer>, id: String, heads: watch::Sender<EventI
             part = there.part(head, false, Some(WAIT)) => part,
         };
         match part {
-            Ok(part) => {
+            Ok(Part { part, .. }) => {
                 let grown = |head: &mut EventId| std::mem::replace(head, part.head.max(*head)) < part.head;
                 if !heads.send_if_modified(grown) {
                     // An answer that comes at once and brings nothing is not asked for again at once.
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
             }
+            // It is gone; whoever listens looks for himself.
+            Err(Unanswered { status: Some(404), .. }) => return,
             Err(_) => tokio::time::sleep(AGAIN).await,
         }
     }
@@ -236,8 +245,8 @@ impl Store for RoutedStore {
         let trace = trace.clone();
         Box::pin(async move {
             let Some(there) = self.there(&trace)? else { return Err(StoreError::NotFound { trace }) };
-            let part = there.part(self.known.get(&trace).head, false, None).await.map_err(|error| error.of(&trace))?;
-            Ok(part.is_driven.then_some(Owner::Elsewhere))
+            let told = there.part(self.known.get(&trace).head, false, None).await.map_err(|error| error.of(&trace))?;
+            Ok(told.part.is_driven.then_some(Owner::Elsewhere))
         })
     }
 

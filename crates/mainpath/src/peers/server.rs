@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use std::io;
 
 /// The most bytes of one answer.
-const MOST: usize = 32 << 20;
+const MOST: usize = 16 << 20;
 
 /// The server of another machine.
 pub(crate) struct PeerServer {
@@ -23,6 +23,8 @@ pub(crate) struct PeerServer {
 pub(crate) struct Unanswered {
     /// The status of the answer, if there was one.
     pub status: Option<u16>,
+    /// Whether it may be asked for again.
+    pub is_for_now: bool,
     /// One line for people.
     pub why: String,
 }
@@ -75,25 +77,34 @@ impl PeerServer {
         let answer = self.api.send(ApiAsk { path, query, body, once, wait, most: MOST }).await;
         let answer = answer.map_err(|problem| Unanswered {
             status: None,
+            is_for_now: matches!(problem.code, "connection" | "timeout"),
             why: format!("{} cannot be reached: {}", self.address(), problem.text),
         })?;
         match answer.status {
             200..300 if answer.cut => Err(self.wrong("the answer is too long")),
             200..300 => Ok(answer.body),
-            status => Err(Unanswered { status: Some(status), why: self.refusal(status, &answer.body) }),
+            status => Err(Unanswered {
+                status: Some(status),
+                is_for_now: matches!(status, 408 | 425 | 429 | 500..),
+                why: self.refusal(status, &answer.body),
+            }),
         }
     }
 
     /// Asks for JSON. Errors: it was not given.
     pub async fn json<T: DeserializeOwned>(&self, ask: PeerAsk<'_>) -> Result<T, Unanswered> {
-        let bytes = self.bytes(ask).await?;
-        serde_json::from_slice(&bytes).map_err(|error| {
+        self.read(&self.bytes(ask).await?)
+    }
+
+    /// Reads JSON. Errors: it is none of this kind.
+    pub fn read<T: DeserializeOwned>(&self, bytes: &[u8]) -> Result<T, Unanswered> {
+        serde_json::from_slice(bytes).map_err(|error| {
             self.wrong(&format!("its answer cannot be read ({error}); it may be a server of another version"))
         })
     }
 
     fn wrong(&self, why: &str) -> Unanswered {
-        Unanswered { status: Some(200), why: format!("{}: {why}", self.address()) }
+        Unanswered { status: Some(200), is_for_now: false, why: format!("{}: {why}", self.address()) }
     }
 
     fn refusal(&self, status: u16, body: &[u8]) -> String {
@@ -103,7 +114,6 @@ impl PeerServer {
         let words: String = words.chars().filter(|letter| !letter.is_control()).take(300).collect();
         let help = match status {
             401 => "; its key is not known there (mainpath keys list)",
-            403 => "; its key needs the scopes read and run there",
             _ => "",
         };
         format!("{} refused it with HTTP {status}: {words}{help}", self.address())
@@ -111,22 +121,21 @@ impl PeerServer {
 }
 
 impl Unanswered {
-    /// Whether it may be asked for again.
-    pub fn is_for_now(&self) -> bool {
-        matches!(self.status, None | Some(408 | 425 | 429 | 500..))
-    }
-
     /// As what the store says of a trace.
     pub fn of(self, trace: &TraceId) -> StoreError {
         match self.status {
             Some(404) => StoreError::NotFound { trace: trace.clone() },
-            _ => StoreError::Io { doing: format!("reach {trace}"), source: io::Error::other(self.why) },
+            _ => {
+                // Whoever waits for it asks again only after the first kind.
+                let kind = if self.is_for_now { io::ErrorKind::NotConnected } else { io::ErrorKind::PermissionDenied };
+                StoreError::Io { doing: format!("ask for {trace}"), source: io::Error::new(kind, self.why) }
+            }
         }
     }
 }
 
 impl From<Unanswered> for Unbegun {
     fn from(unanswered: Unanswered) -> Unbegun {
-        Unbegun { is_for_now: unanswered.is_for_now(), why: unanswered.why }
+        Unbegun { is_for_now: unanswered.is_for_now, why: unanswered.why }
     }
 }

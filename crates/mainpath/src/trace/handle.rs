@@ -12,7 +12,7 @@ use mainpath_runtime::replay::{Replayed, replay};
 use mainpath_runtime::run_stats::{RunStats, runs};
 use mainpath_runtime::wire::Projector;
 use mainpath_runtime::{Mail, Phase, RuntimeError, new_trace_id, verify, views};
-use mainpath_store::{Once, Report, StoreError};
+use mainpath_store::{Once, ReadLog, Report, StoreError};
 use mainpath_tools::AskHumanArgs;
 use mainpath_types::{BlobHash, CallId, Event, EventId, EventKind, MailId, Message, MessageMode, Seq, Spec, TraceId};
 use serde_json::{Map, Value};
@@ -69,6 +69,17 @@ impl Trace {
     /// ([`ErrorKind::Reused`]).
     pub fn once(&self, once: Once) -> Trace {
         Trace { once: Some(once), ..self.clone() }
+    }
+
+    /// Errors: it is on another machine, where this is done.
+    pub(crate) fn here(&self) -> Result<(), Error> {
+        match self.id.elsewhere() {
+            None => Ok(()),
+            Some(there) => {
+                let problem = format!("{} is on another machine: this is done on {} itself", self.id, there.host);
+                Err(Error::new(ErrorKind::Refused, problem))
+            }
+        }
     }
 
     /// The key of what is sent by this handle.
@@ -128,6 +139,7 @@ impl Trace {
 
     /// Copies the trace up to a message. The copy goes its own way. Made again under the same key ([`Trace::once`]) it is the same copy.
     pub async fn fork(&self, at: Seq) -> Result<Trace, Error> {
+        self.here()?;
         let (runtime, scope) = (self.host.runtime(), self.host.scope());
         let id = match &self.once {
             Some(once) => id_of(once),
@@ -311,9 +323,9 @@ impl Trace {
         Ok(self.host.store().read(self.host.scope(), &self.id, from).await?.events)
     }
 
-    /// The number of the last event. Errors: as [`Trace::events`]'s.
-    pub async fn head(&self) -> Result<EventId, Error> {
-        Ok(self.host.store().read(self.host.scope(), &self.id, EventId::MAX).await?.head)
+    /// The log from an event on, and how far it goes, as it is at one moment. Errors: it cannot be read.
+    pub async fn log(&self, from: EventId) -> Result<ReadLog, Error> {
+        Ok(self.host.store().read(self.host.scope(), &self.id, from).await?)
     }
 
     /// A long text that the log names. `None`: it names no such text; what files were before they were changed is none. Errors: it

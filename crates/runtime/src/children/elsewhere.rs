@@ -7,7 +7,8 @@ use super::seen::{Seen, ended, failed, look, unstarted};
 use crate::effects::context::EffectContext;
 use crate::stream::hub::Live;
 use mainpath_core::{Child, InputKind};
-use mainpath_types::{ApprovalMode, Origin, TraceId};
+use mainpath_store::StoreError;
+use mainpath_types::{ApprovalMode, Origin, Share, TraceId, Usage};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -48,20 +49,34 @@ pub(super) async fn follow(context: &EffectContext, trace: &TraceId, asked: &Ask
     if let Err(problem) = begin(context, trace, &asked.child, making).await {
         return unstarted(&asked.child, &problem);
     }
-    let mut waited = None;
+    let (mut waited, mut has_asked) = (None, false);
     loop {
         // Asked for first: what is written while the log is read is told afterwards.
         let heads = context.shared.config.store.subscribe(&context.scope, trace);
         let problem = match look(context, trace, asked.child.after).await {
-            Ok(seen) if seen.ended.is_some() => return ended(&asked.child, said_there(seen)),
-            Ok(_) => {
+            Ok(seen) if seen.ended.is_some() => {
+                return within(&asked.child.share, ended(&asked.child, said_there(seen)));
+            }
+            Ok(seen) if seen.is_empty => {
+                return failed(&asked.child, seen, format!("{trace} is no longer there"));
+            }
+            Ok(seen) => {
                 waited = None;
+                if seen.asks && !has_asked {
+                    let ask = format!("{trace} waits for a person on its own machine");
+                    context.handle.tell(Live::Notice(ask));
+                }
+                has_asked = seen.asks;
                 if let Ok(mut heads) = heads {
                     let _ = timeout(LOOK, heads.changed()).await;
                 }
                 continue;
             }
-            Err(error) => error.to_string(),
+            Err(error) if is_for_now(&error) => error.to_string(),
+            Err(error) => {
+                let problem = format!("{error}; it may go on there");
+                return failed(&asked.child, Seen::default(), problem);
+            }
         };
         if let Err(problem) = Waited::again(&mut waited, context, &problem).await {
             return failed(&asked.child, Seen::default(), problem);
@@ -98,9 +113,68 @@ async fn begin(context: &EffectContext, trace: &TraceId, child: &Child, making: 
     }
 }
 
+/// Whether a server that does not answer may do so later.
+fn is_for_now(error: &StoreError) -> bool {
+    matches!(error, StoreError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotConnected)
+}
+
+/// What came of it, using no more than it was given: what another machine claims beyond that is its own.
+pub(super) fn within(share: &Share, came_to: InputKind) -> InputKind {
+    let InputKind::ChildEnded(mut ended) = came_to else { return came_to };
+    let handed = &mut ended.handed;
+    let (tokens, money) = (share.tokens.unwrap_or(u64::MAX), share.money.unwrap_or(u64::MAX));
+    let most_calls = share.calls.unwrap_or(u32::MAX);
+    if handed.spent.usage.total() > tokens || handed.spent.cost > money || handed.calls > most_calls {
+        let claimed = "it says that it used more than it was given; no more than that is counted";
+        handed.problem =
+            Some(handed.problem.iter().map(String::as_str).chain([claimed]).collect::<Vec<_>>().join("; "));
+    }
+    for usage in [&mut handed.usage, &mut handed.spent.usage] {
+        if usage.total() > tokens {
+            *usage = Usage { input: tokens, ..Usage::default() };
+        }
+    }
+    handed.cost = handed.cost.min(money);
+    handed.spent.cost = handed.spent.cost.min(money);
+    handed.calls = handed.calls.min(most_calls);
+    InputKind::ChildEnded(ended)
+}
+
 /// What another machine says is somebody else's word, whatever it says of itself.
 pub(super) fn said_there(seen: Seen) -> Seen {
     let mut seen = seen;
     seen.origins.insert(Origin::Message);
     seen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mainpath_core::ChildEnded;
+    use mainpath_types::{CallId, ChildOutcome, HandedBack, Seq, Spent};
+
+    fn claims(tokens: u64, money: u64, share: &Share) -> HandedBack {
+        let usage = Usage { input: tokens, output: tokens, ..Usage::default() };
+        let spent = Spent { usage, cost: money, about: false };
+        let handed = HandedBack { usage, cost: money, spent, calls: 3, ..HandedBack::default() };
+        let call = CallId { seq: Seq(2), index: 0 };
+        let ended = ChildEnded { call, nth: 0, of: 1, outcome: ChildOutcome::Result, handed };
+        match within(share, InputKind::ChildEnded(ended)) {
+            InputKind::ChildEnded(ended) => ended.handed,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn no_more_is_counted_than_it_was_given() {
+        let share = Share { tokens: Some(1_000), money: Some(50), calls: Some(2), ..Share::default() };
+        let honest = claims(300, 7, &Share { calls: Some(3), ..share });
+        assert_eq!((honest.spent.usage.total(), honest.cost, honest.problem), (600, 7, None));
+        let claimed = claims(u64::MAX / 4, u64::MAX / 4, &share);
+        assert_eq!((claimed.spent.usage.total(), claimed.usage.total()), (1_000, 1_000));
+        assert_eq!((claimed.spent.cost, claimed.cost, claimed.calls), (50, 50, 2));
+        assert!(claimed.problem.unwrap().contains("more than it was given"));
+        let free = claims(u64::MAX / 4, 9, &Share::default());
+        assert_eq!((free.cost, free.problem), (9, None), "nothing was said of a limit");
+    }
 }

@@ -80,7 +80,10 @@ async fn end_run(context: &EffectContext, child: &Child) -> InputKind {
             Err(problem) => return failed(child, Seen::default(), problem.to_string()),
         };
         if seen.ended.is_some() {
-            return ended(child, if trace.elsewhere().is_some() { elsewhere::said_there(seen) } else { seen });
+            return match trace.elsewhere() {
+                None => ended(child, seen),
+                Some(_) => elsewhere::within(&child.share, ended(child, elsewhere::said_there(seen))),
+            };
         }
         if seen.run.is_none() && sent {
             // It was told to stop before it had begun.

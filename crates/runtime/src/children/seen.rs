@@ -2,10 +2,12 @@
 
 use crate::effects::context::EffectContext;
 use crate::gate::origins::foreign_in;
-use mainpath_core::{Child, ChildEnded, InputKind, Run, State, apply};
+use crate::stream::hub::Waiting;
+use mainpath_core::{Child, ChildEnded, InputKind, Run, State, apply, pending};
 use mainpath_store::{StoreError, TraceStore};
 use mainpath_types::{
-    ChildOutcome, Decision, Event, EventKind, FinishReason, HandedBack, Origin, Resolution, TraceId, text_of,
+    BlobHash, ChildOutcome, Decision, Event, EventKind, FinishReason, HandedBack, Origin, Part, Resolution, TraceId,
+    text_of,
 };
 use std::collections::BTreeSet;
 
@@ -24,6 +26,10 @@ pub(super) struct Seen {
     /// When that was, or when the last event came.
     at: u64,
     answer: String,
+    /// Texts of the answer that are kept by themselves, as they are long.
+    long: Vec<BlobHash>,
+    /// Whether it waits for a person.
+    pub asks: bool,
     files: BTreeSet<String>,
     /// Its calls that were denied.
     denied: u32,
@@ -42,7 +48,8 @@ pub(super) async fn events_of(at: TraceStore<'_>) -> Result<Vec<Event>, StoreErr
 
 /// Reads what the log says of the work after an event. Errors: it cannot be read.
 pub(super) async fn look(context: &EffectContext, trace: &TraceId, after: u64) -> Result<Seen, StoreError> {
-    let events = events_of(TraceStore::new(&*context.shared.config.store, &context.scope, trace)).await?;
+    let at = TraceStore::new(&*context.shared.config.store, &context.scope, trace);
+    let events = events_of(at).await?;
     let mut state = State::new(trace.clone());
     let mut seen = Seen { is_empty: events.is_empty(), ..Seen::default() };
     for event in &events {
@@ -62,6 +69,12 @@ pub(super) async fn look(context: &EffectContext, trace: &TraceId, after: u64) -
             seen.run = state.run.clone().map(Box::new);
         }
     }
+    let waits = Waiting::among(&pending(&state));
+    seen.asks = waits.iter().any(|one| matches!(one, Waiting::Approval(_) | Waiting::Answer(_)));
+    for hash in std::mem::take(&mut seen.long) {
+        let text = at.scoped().get_blob(&hash).await?;
+        seen.answer.push_str(&String::from_utf8_lossy(&text));
+    }
     Ok(seen)
 }
 
@@ -74,8 +87,13 @@ fn note(seen: &mut Seen, state: &State, event: &Event) {
             let denied = verdicts.filter(|verdict| verdict.decision == Decision::Deny).count();
             seen.denied = seen.denied.saturating_add(u32::try_from(denied).unwrap_or(u32::MAX));
             let text = text_of(&data.parts);
-            if !text.trim().is_empty() {
-                seen.answer = text;
+            let long = data.parts.iter().filter_map(|part| match part {
+                Part::StoredText { hash, .. } => Some(hash.clone()),
+                _ => None,
+            });
+            let long: Vec<BlobHash> = long.collect();
+            if !text.trim().is_empty() || !long.is_empty() {
+                (seen.answer, seen.long) = (text, long);
             }
         }
         EventKind::CallResolved(data) if data.resolution == Resolution::Denied => seen.denied += 1,

@@ -11,6 +11,10 @@ impl Runtime {
     ///
     /// Errors: there is no such trace or message, or there is a trace of the new name.
     pub async fn fork(&self, scope: &Scope, from: &TraceId, at: Seq, new: &TraceId) -> Result<(), RuntimeError> {
+        // What a machine says of an agent is no spec for one here, which could do more than anybody here has allowed.
+        if from.elsewhere().is_some() {
+            return Err(RuntimeError::Trace(format!("{from} is on another machine, and can be copied only there")));
+        }
         let config = self.config();
         let log = config.store.read(scope, from, 1).await?;
         let forked = mainpath_core::fork(from, &log.events, at, new, &scope.principal, (config.clock)());

@@ -140,7 +140,7 @@ pub async fn begin<Q, B>(call: &Call<Q, B>, wanted: WantedRun) -> Result<BegunRu
         }
         (Some(previous), None) => {
             let none = || Problem::not_found("there is no such response").of_field("/previous_response_id");
-            let trace = call.host.trace(&previous.trace).await.map_err(|_| none())?;
+            let trace = call.trace_of(&previous.trace).await.map_err(|_| none())?;
             call.check_drive(&trace).await?;
             let record = trace.run_record(previous.run).await.map_err(|_| none())?;
             check_settings(call, &wanted, &record)?;
@@ -181,7 +181,7 @@ async fn in_session<Q, B>(call: &Call<Q, B>, wanted: &WantedRun, name: &str) -> 
     }
     let by_id = async {
         match name.parse::<TraceId>() {
-            Ok(id) => call.host.trace(&id).await.ok(),
+            Ok(id) => call.trace_of(&id).await.ok(),
             Err(_) => None,
         }
     };

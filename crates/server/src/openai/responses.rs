@@ -247,7 +247,7 @@ async fn known<Q, B>(call: &Call<Q, B>) -> Result<Known, Problem> {
     let name = call.part("id");
     let none = || Problem::not_found(format!("there is no response {:?}", name.chars().take(80).collect::<String>()));
     let id = ResponseId::read(name).ok_or_else(none)?;
-    let trace = call.host.trace(&id.trace).await.map_err(|_| none())?;
+    let trace = call.trace_of(&id.trace).await.map_err(|_| none())?;
     let record = trace.run_record(id.run).await.map_err(|_| none())?;
     Ok(Known { id, trace, record })
 }

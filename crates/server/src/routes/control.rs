@@ -126,6 +126,8 @@ struct CompactBody {
 }
 
 async fn compact(call: Call<Nothing, CompactBody>) -> Result<Answer<Sent>, Problem> {
+    // Summarising asks the model.
+    let _slot = call.app.runs.room(&call.host)?;
     let trace = call.trace_once().await?;
     trace.compact(call.body.hint.clone()).await?;
     sent(&call, &trace).await

@@ -8,6 +8,7 @@ use crate::route::{Gives, Route, group};
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, header};
 use mainpath::runtime::Mail;
+use mainpath::store::ReadLog;
 use mainpath::types::{BlobHash, EventId, MailId, TraceId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -84,8 +85,8 @@ async fn log(call: Call<LogQuery>) -> Result<LogPart, Problem> {
         let _ = tokio::time::timeout(wait.min(LONGEST), trace.grown(after)).await;
     }
     let is_driven = trace.is_driven().await?;
-    let log = trace.events(after.saturating_add(1)).await?;
-    let head = log.last().map_or(trace.head().await?, |event| event.id);
+    // What is given and how far it goes are of one moment: nothing that is written meanwhile is passed over.
+    let ReadLog { events: log, head, .. } = trace.log(after.saturating_add(1)).await?;
     let (mut given, mut through, mut bytes) = (Vec::new(), if events { head } else { after.min(head) }, 0);
     for event in log.iter().filter(|_| events) {
         let Value::Object(event_json) = json!(event) else { continue };
@@ -140,8 +141,9 @@ async fn mail(call: Call<Nothing, MailBody>) -> Result<Answer<Posted>, Problem> 
             call.check_drive(&trace).await?;
             slot = Some(call.app.runs.room(&call.host)?);
         }
+        Mail::Compact { .. } => slot = Some(call.app.runs.room(&call.host)?),
         Mail::Interrupt { .. } => call.check_drive(&trace).await?,
-        Mail::Stop | Mail::Clear | Mail::Compact { .. } | Mail::Rename { made: None, .. } => {}
+        Mail::Stop | Mail::Clear | Mail::Rename { made: None, .. } => {}
         Mail::Approve { rule: None, .. } | Mail::Reopen { .. } | Mail::Deny { .. } => {
             call.needs(Scope::Approve, "a decision on a call")?;
         }

@@ -206,7 +206,7 @@ impl NewAgent {
     pub async fn agent<Q, B>(&self, call: &Call<Q, B>) -> Result<Agent, Problem> {
         self.check(call)?;
         if let Some(parent) = &self.parent_trace_id
-            && call.host.trace(parent).await.is_err()
+            && call.trace_of(parent).await.is_err()
         {
             return Err(Problem::field("/parent_trace_id", format!("there is no trace {parent}")));
         }

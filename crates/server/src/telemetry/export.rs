@@ -1,7 +1,7 @@
 //! Spans wait here until they are sent, many at once. Nothing waits for them: what the receiver is too slow for is dropped and counted.
 //! Measurements are sent as they stand, now and then.
 
-use super::histograms::Histograms;
+use super::histograms::Measurements;
 use super::otlp::{OtelSpan, request};
 use super::spans::span_of;
 use crate::metrics::Metrics;
@@ -40,7 +40,7 @@ pub struct Telemetry {
 /// What is measured, and where it is sent.
 struct Measured {
     to: Arc<Otlp>,
-    histograms: Histograms,
+    measurements: Measurements,
     since: Millis,
     /// Whether anything has come since it was last sent.
     is_new: AtomicBool,
@@ -52,7 +52,7 @@ impl Measured {
         if !self.is_new.swap(false, Ordering::AcqRel) {
             return;
         }
-        if let Some(body) = self.histograms.request(self.since)
+        if let Some(body) = self.measurements.request(self.since)
             && !matches!(self.to.post_metrics(&body, LIMIT).await, Some(200..300))
         {
             self.is_new.store(true, Ordering::Release);
@@ -67,8 +67,8 @@ impl Telemetry {
         let (has_content, waiting, to) = (to.has_content(), Arc::new(AtomicUsize::new(0)), Arc::new(to));
         let sending = Sending { to: Arc::clone(&to), metrics: Arc::clone(&metrics), waiting: Arc::clone(&waiting) };
         tokio::spawn(sending.all(spans));
-        let (histograms, since) = (Histograms::default(), system_clock());
-        let measured = Arc::new(Measured { to, histograms, since, is_new: AtomicBool::new(false) });
+        let (measurements, since) = (Measurements::default(), system_clock());
+        let measured = Arc::new(Measured { to, measurements, since, is_new: AtomicBool::new(false) });
         let regularly = Arc::downgrade(&measured);
         tokio::spawn(async move {
             loop {
@@ -88,7 +88,7 @@ impl Telemetry {
     /// Sends the span of something that ended, if it has one.
     pub fn find(&self, trace: &TraceId, finding: Finding) {
         if let Finding::Request(ended) = &finding {
-            self.measured.histograms.note(ended);
+            self.measured.measurements.note(ended);
             self.measured.is_new.store(true, Ordering::Release);
         }
         let Some(span) = span_of(trace, finding) else { return };

@@ -52,7 +52,7 @@ struct Histogram {
 
 /// What was measured since the server began.
 #[derive(Debug, Default)]
-pub struct Histograms {
+pub struct Measurements {
     series: Mutex<BTreeMap<Series, Histogram>>,
 }
 
@@ -79,7 +79,7 @@ impl Measure {
     }
 }
 
-impl Histograms {
+impl Measurements {
     /// Takes in a request that ended.
     pub fn note(&self, ended: &RequestEnd) {
         let about = measured(ended);

@@ -300,6 +300,12 @@ async fn a_run_whose_end_is_waited_for_counts_once() {
         statuses.push(place.ask("POST", "/api/traces", own, &body).await.status);
     }
     assert_eq!(statuses, [202, 429]);
+    // A summary asks the model as well.
+    let trace = place.ask("GET", "/api/traces", own, "").await.json()["traces"][0]["trace_id"].clone();
+    let compact = format!("/api/traces/{}/compact", trace.as_str().unwrap());
+    assert_eq!(place.ask("POST", &compact, own, "{}").await.status, 429);
+    let mail = format!("/api/traces/{}/mail", trace.as_str().unwrap());
+    assert_eq!(place.ask("POST", &mail, own, "{\"mail\":{\"type\":\"compact\"}}").await.status, 429);
     drop((waiting, place));
 }
 

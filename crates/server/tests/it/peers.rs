@@ -138,6 +138,15 @@ async fn a_trace_may_be_given_a_new_id_of_its_own_and_none_of_another_machine() 
     let reads = format!("authorization: Bearer {}", place.new_key("r", &[Scope::Read], "local"));
     let elsewhere = "/api/traces/agent%3A%2F%2F127.0.0.1:9%2Ft";
     assert_eq!(place.ask("GET", elsewhere, &[reads], "").await.status, 403);
+    let runs = format!("authorization: Bearer {}", place.new_key("w", &[Scope::Run, Scope::Read], "local"));
+    let body = json!({"task": "x", "parent_trace_id": "agent://127.0.0.1:9/t"}).to_string();
+    let related = place.ask("POST", "/api/traces", &[runs], &body).await;
+    assert_eq!(related.status, 422, "{}", related.body);
+    assert!(
+        related.body.contains("there is no trace agent://127.0.0.1:9/t"),
+        "whether or not there is: {}",
+        related.body
+    );
     assert_eq!(place.get(elsewhere).await.status, 404, "no other machine is set up");
     place.end().await;
 }
