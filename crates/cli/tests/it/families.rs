@@ -24,7 +24,8 @@ fn delegating() -> ModelServer {
             ("Write the greeting.", 0) => {
                 slow(Answer::call("write_text_file", json!({"path": "new", "content": "hello"})))
             }
-            ("Write the greeting.", _) => slow(Answer::text("It is written.\n\nIn two lines.")),
+            // Slow enough to be seen at work, also where all of the machine is busy.
+            ("Write the greeting.", _) => Answer { delay_ms: 2_000, ..Answer::text("It is written.\n\nIn two lines.") },
             (_, 0) => slow(Answer::call("agent", json!({"task": "Write the greeting."}))),
             _ => slow(Answer::text("The agent wrote it.")),
         };
