@@ -193,7 +193,7 @@ fn what_waits_for_a_person_there_is_said_here_and_what_is_removed_there_is_no_lo
     };
     wait_until("it asks there", || there.traces().iter().any(asks));
     // So that it is seen here before it is gone there.
-    std::thread::sleep(std::time::Duration::from_secs(1));
+    std::thread::sleep(std::time::Duration::from_secs(5));
     let child = there.traces().remove(0);
     // The key may not decide there; who may there, does.
     let refused = here.run(&["approve", &format!("agent://{address}/{child}")]);

@@ -5,6 +5,7 @@ use super::asked::{Asked, Making};
 use super::peers::{RemoteTask, Unbegun};
 use super::seen::{Seen, ended, failed, look, unstarted};
 use crate::effects::context::EffectContext;
+use crate::secrets::Vault;
 use crate::stream::hub::Live;
 use mainpath_core::{Child, InputKind};
 use mainpath_store::StoreError;
@@ -31,6 +32,7 @@ impl Waited {
     /// Waits before it is asked again. Errors: that was done for too long.
     async fn again(this: &mut Option<Waited>, context: &EffectContext, why: &str) -> Result<(), String> {
         let waited = this.get_or_insert_with(|| {
+            let why = context.shared.config.vault.redact(why);
             context.handle.tell(Live::Notice(format!("{why}; it is asked again")));
             Waited { since: Instant::now(), next: SOON }
         });
@@ -46,6 +48,10 @@ impl Waited {
 
 /// Begins it or attaches to it, and waits until its run has ended.
 pub(super) async fn follow(context: &EffectContext, trace: &TraceId, asked: &Asked, making: &Making) -> InputKind {
+    taken_in(&context.shared.config.vault, &asked.child.share, followed(context, trace, asked, making).await)
+}
+
+async fn followed(context: &EffectContext, trace: &TraceId, asked: &Asked, making: &Making) -> InputKind {
     if let Err(problem) = begin(context, trace, &asked.child, making).await {
         return unstarted(&asked.child, &problem);
     }
@@ -54,9 +60,7 @@ pub(super) async fn follow(context: &EffectContext, trace: &TraceId, asked: &Ask
         // Asked for first: what is written while the log is read is told afterwards.
         let heads = context.shared.config.store.subscribe(&context.scope, trace);
         let problem = match look(context, trace, asked.child.after).await {
-            Ok(seen) if seen.ended.is_some() => {
-                return within(&asked.child.share, ended(&asked.child, said_there(seen)));
-            }
+            Ok(seen) if seen.ended.is_some() => return ended(&asked.child, said_there(seen)),
             Ok(seen) if seen.is_empty => {
                 return failed(&asked.child, seen, format!("{trace} is no longer there"));
             }
@@ -118,10 +122,13 @@ fn is_for_now(error: &StoreError) -> bool {
     matches!(error, StoreError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotConnected)
 }
 
-/// What came of it, using no more than it was given: what another machine claims beyond that is its own.
-pub(super) fn within(share: &Share, came_to: InputKind) -> InputKind {
+/// What came of it, as it may enter the log: without secrets of this machine, which that one does not know as such, and using no more
+/// than it was given; what another machine claims beyond that is its own.
+pub(super) fn taken_in(vault: &Vault, share: &Share, came_to: InputKind) -> InputKind {
     let InputKind::ChildEnded(mut ended) = came_to else { return came_to };
     let handed = &mut ended.handed;
+    let texts = handed.problem.iter_mut().chain([&mut handed.answer]).chain(&mut handed.files);
+    texts.for_each(|text| *text = vault.redact(text));
     let (tokens, money) = (share.tokens.unwrap_or(u64::MAX), share.money.unwrap_or(u64::MAX));
     let most_calls = share.calls.unwrap_or(u32::MAX);
     if handed.spent.usage.total() > tokens || handed.spent.cost > money || handed.calls > most_calls {
@@ -159,9 +166,26 @@ mod tests {
         let handed = HandedBack { usage, cost: money, spent, calls: 3, ..HandedBack::default() };
         let call = CallId { seq: Seq(2), index: 0 };
         let ended = ChildEnded { call, nth: 0, of: 1, outcome: ChildOutcome::Result, handed };
-        match within(share, InputKind::ChildEnded(ended)) {
+        entered(share, ended)
+    }
+
+    fn entered(share: &Share, ended: ChildEnded) -> HandedBack {
+        let vault = Vault::new([("A_KEY".to_string(), "hunter2hunter2".to_string())]);
+        match taken_in(&vault, share, InputKind::ChildEnded(ended)) {
             InputKind::ChildEnded(ended) => ended.handed,
             other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn secrets_of_this_machine_do_not_come_back_from_another() {
+        let text = || "the key is hunter2hunter2".to_string();
+        let handed = HandedBack { answer: text(), problem: Some(text()), files: vec![text()], ..HandedBack::default() };
+        let call = CallId { seq: Seq(2), index: 0 };
+        let ended = ChildEnded { call, nth: 0, of: 1, outcome: ChildOutcome::Result, handed };
+        let handed = entered(&Share::default(), ended);
+        for text in [&handed.answer, handed.problem.as_ref().unwrap(), &handed.files[0]] {
+            assert!(text.starts_with("the key is ") && !text.contains("hunter2"), "{text}");
         }
     }
 

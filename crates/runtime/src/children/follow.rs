@@ -82,7 +82,10 @@ async fn end_run(context: &EffectContext, child: &Child) -> InputKind {
         if seen.ended.is_some() {
             return match trace.elsewhere() {
                 None => ended(child, seen),
-                Some(_) => elsewhere::within(&child.share, ended(child, elsewhere::said_there(seen))),
+                Some(_) => {
+                    let came_to = ended(child, elsewhere::said_there(seen));
+                    elsewhere::taken_in(&context.shared.config.vault, &child.share, came_to)
+                }
             };
         }
         if seen.run.is_none() && sent {

@@ -90,7 +90,7 @@ async fn log(call: Call<LogQuery>) -> Result<LogPart, Problem> {
     let (mut given, mut through, mut bytes) = (Vec::new(), if events { head } else { after.min(head) }, 0);
     for event in log.iter().filter(|_| events) {
         let Value::Object(event_json) = json!(event) else { continue };
-        bytes += json!(event_json).to_string().len();
+        bytes += serde_json::to_string(event).map_or(0, |text| text.len());
         if given.len() >= MOST_EVENTS || bytes > MOST_BYTES && !given.is_empty() {
             through = event.id - 1;
             break;
