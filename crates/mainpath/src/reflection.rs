@@ -2,11 +2,12 @@
 
 use crate::agent::with_words;
 use crate::experience::{FOCUS, PROMPT, offer, reflected_trace, reflection_name, reflection_of};
+use crate::trace::fork_once;
 use crate::{Error, ErrorKind, Installation, Run, Trace, spec_of};
 use mainpath_runtime::run_stats::runs;
-use mainpath_runtime::{Mail, Runtime, RuntimeError};
+use mainpath_runtime::{Mail, Runtime};
+use mainpath_store::Once;
 use mainpath_store::scheduler::system_clock;
-use mainpath_store::{Once, StoreError};
 use mainpath_types::{MessageMode, Part, Protocol, Spent, TraceId, format_time};
 use sha2::{Digest, Sha256};
 
@@ -63,10 +64,9 @@ impl Installation {
         let number = once.map_or_else(|| format_time(system_clock()), |once| number_of(&once.key));
         let new = reflection_name(of, &number).map_err(|error| Error::failed(error.to_string()))?;
         let scope = &self.logs.scope;
-        match runtime.fork(scope, of, head, &new).await {
-            // Who is about to make it has made it before anything can be sent.
-            Err(RuntimeError::Store(StoreError::Exists { .. } | StoreError::Held { .. })) if once.is_some() => {}
-            made => made?,
+        match once {
+            Some(_) => drop(fork_once(runtime, scope, of, head, &new).await?),
+            None => runtime.fork(scope, of, head, &new).await?,
         }
         let part =
             |name: &str| once.map(|once| Once { key: format!("{}/{name}", once.key), asked: once.asked.clone() });

@@ -2,7 +2,6 @@
 
 use super::export::{Export, ExportFormat, ExportLayout};
 use super::read::{Read, ReadTrace, spec_of};
-use crate::agent::id_of;
 use crate::sessions::Held;
 use crate::{Error, ErrorKind, Host};
 use mainpath_core::{Bodies, Call, CallState, State, arguments_in, is_denied};
@@ -11,10 +10,10 @@ use mainpath_runtime::import::{Extent, conversation};
 use mainpath_runtime::replay::{Replayed, replay};
 use mainpath_runtime::run_stats::{RunStats, runs};
 use mainpath_runtime::wire::Projector;
-use mainpath_runtime::{Mail, Phase, RuntimeError, new_trace_id, verify, views};
+use mainpath_runtime::{Mail, Phase, RuntimeError, verify, views};
 use mainpath_store::{Once, ReadLog, Report, StoreError};
 use mainpath_tools::AskHumanArgs;
-use mainpath_types::{BlobHash, CallId, Event, EventId, EventKind, MailId, Message, MessageMode, Seq, Spec, TraceId};
+use mainpath_types::{BlobHash, CallId, Event, EventId, EventKind, MailId, Message, MessageMode, Spec, TraceId};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -136,44 +135,6 @@ impl Trace {
         let runs =
             |call: &Call| matches!(call.state, CallState::Started | CallState::Cancelling(_) | CallState::Probing);
         self.decide(call, "does not run", runs, Mail::Interrupt { call }).await
-    }
-
-    /// Copies the trace up to a message. The copy goes its own way. Made again under the same key ([`Trace::once`]) it is the same copy.
-    pub async fn fork(&self, at: Seq) -> Result<Trace, Error> {
-        self.here()?;
-        let (runtime, scope) = (self.host.runtime(), self.host.scope());
-        let id = match &self.once {
-            Some(once) => id_of(once),
-            None => new_trace_id((runtime.config().clock)()),
-        };
-        let id = id.map_err(|error| Error::failed(error.to_string()))?;
-        let copy = Trace::new(self.host.clone(), id);
-        let until = Instant::now() + PATIENCE;
-        let mut made = runtime.fork(scope, &self.id, at, copy.id()).await;
-        // Another makes the same copy just now.
-        while self.once.is_some()
-            && matches!(made, Err(RuntimeError::Store(StoreError::Held { .. })))
-            && Instant::now() < until
-        {
-            tokio::time::sleep(LOOK).await;
-            made = runtime.fork(scope, &self.id, at, copy.id()).await;
-        }
-        match (made, &self.once) {
-            (Err(RuntimeError::Store(StoreError::Exists { .. })), Some(once)) => {
-                let is_same = |event: &Event| match &event.kind {
-                    EventKind::Forked(data) => data.from == self.id && data.at == at,
-                    _ => false,
-                };
-                match copy.events(1).await?.iter().any(is_same) {
-                    true => Ok(copy),
-                    false => Err(StoreError::Reused { trace: self.id.clone(), key: once.key.clone() }.into()),
-                }
-            }
-            (done, _) => {
-                done?;
-                Ok(copy)
-            }
-        }
     }
 
     /// Approves a call as it stands. One that was denied is made after all. Returns when whoever drives the trace has read it. Errors:

@@ -124,6 +124,8 @@ pub async fn a_trace_has_one_owner<S: Store>(store: &S) {
         Err(StoreError::Held { trace: held, by: Owner::ThisProcess }) => assert_eq!(held, trace()),
         other => panic!("a trace was leased twice: {other:?}"),
     }
+    let made = store.begin(&Scope::local(), &trace(), events(1, 1)).await;
+    assert!(matches!(made, Err(StoreError::Exists { .. })), "{made:?}");
     assert_eq!(store.driver(&Scope::local(), &trace()).await.unwrap(), Some(Owner::ThisProcess));
     drop(first.lease);
     assert_eq!(store.driver(&Scope::local(), &trace()).await.unwrap(), None);

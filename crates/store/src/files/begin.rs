@@ -14,12 +14,17 @@ use std::io;
 pub(crate) fn begin(inner: &Inner, tenant: &TenantId, trace: &TraceId, log: &[Event]) -> Result<(), StoreError> {
     let making = |e: io::Error| StoreError::io(format!("make trace {trace}"), e);
     let layout = &inner.layout;
+    let path = layout.log(tenant, trace);
+    let exists = || StoreError::Exists { trace: trace.clone() };
+    // One that is there is told so also while somebody has it.
+    if path.try_exists().map_err(making)? {
+        return Err(exists());
+    }
     layout.make_trace(tenant, trace).map_err(making)?;
     let _lock = take_lock(&layout.trace(tenant, trace), trace)?;
     changes::note(&layout.changes(), tenant, trace);
-    let path = layout.log(tenant, trace);
     if path.try_exists().map_err(making)? {
-        return Err(StoreError::Exists { trace: trace.clone() });
+        return Err(exists());
     }
     let genesis = HeadHash::genesis(tenant, trace);
     let encoded = encode_batch(inner.options.salts, 0, &genesis, 0, log);
