@@ -82,7 +82,6 @@ impl Trace {
     }
 
     /// The key of what is sent by this handle.
-    #[cfg(feature = "home")]
     pub(crate) fn key(&self) -> Option<&Once> {
         self.once.as_ref()
     }

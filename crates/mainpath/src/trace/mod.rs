@@ -22,6 +22,7 @@ pub use comparison::{ComparedTrace, Comparison};
 pub use context::{ContextGap, ContextPart, ContextReport, Look, SectionSize, Taken, kind, why};
 pub use erase::{Erase, Erased, Everywhere, everywhere};
 pub use export::{Export, ExportFormat, ExportLayout};
+#[cfg(feature = "home")]
 pub(crate) use fork::fork_once;
 pub use handle::{Facts, Trace};
 pub use overview::{Overview, SubTrace};
