@@ -17,7 +17,7 @@ pub const INTERRUPTED: &str = "interrupted";
 pub struct ListedTrace {
     /// Which.
     pub trace_id: TraceId,
-    /// Where it stands: `running`, `waiting`, `interrupted`, `completed`, `stopped`, `failed`, `idle`, `damaged`, …
+    /// Where it stands: `running`, `waiting`, `interrupted`, `completed`, `stopped`, `failed`, `imported`, `damaged`
     pub status: String,
     /// Why its last run ended.
     pub finish_reason: Option<FinishReason>,

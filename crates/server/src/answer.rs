@@ -106,6 +106,10 @@ async fn read(app: &App, parts: &request::Parts, body: Body) -> Result<Bytes, Pr
     if length.is_some_and(|length| length > app.largest) {
         return Err(too_large());
     }
+    if let Some(coding) = parts.headers.get(header::CONTENT_ENCODING).filter(|coding| *coding != "identity") {
+        let coding = coding.to_str().unwrap_or("something unknown");
+        return Err(Problem::new(Kind::UNSUPPORTED, format!("the body is encoded ({coding}): send it as it is")));
+    }
     let collected = tokio::time::timeout(ARRIVAL, Limited::new(body, app.largest).collect()).await;
     match collected {
         Err(_) => Err(Problem::new(Kind::TIMEOUT, "the body did not arrive in time")),

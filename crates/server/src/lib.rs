@@ -21,13 +21,16 @@ mod reply;
 pub mod route;
 mod routes;
 mod serve;
+mod serving;
 mod settings;
 mod stream;
 mod telemetry;
+mod ui;
 
 pub use access::audit::Audit;
 pub use access::keys::{Keys, ListedKey, NewKey};
 pub use access::scope::Scope;
 pub use serve::Server;
+pub use serving::served_at;
 pub use settings::Settings;
 pub use telemetry::otel_trace_id;

@@ -18,13 +18,17 @@ use crate::people;
 use crate::problem::{Kind, Problem};
 use crate::route::Route;
 use crate::routes;
+use crate::serving::Serving;
 use crate::settings::Settings;
 use crate::telemetry::Telemetry;
+use crate::ui::{Ends, pages};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{Method, Response, Uri};
 use axum::routing::{MethodFilter, MethodRouter, on};
+use hyper::body::Incoming;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use mainpath::{Error, Host};
@@ -50,6 +54,7 @@ pub struct Server {
     listener: TcpListener,
     settings: Settings,
     telemetry: Option<Arc<Telemetry>>,
+    serving: Option<Serving>,
 }
 
 impl Server {
@@ -99,14 +104,21 @@ impl Server {
             tenants: Tenants::new(host.clone(), told),
             host,
         });
-        let router = router(&app, routes).merge(people::routes(&app)?);
+        let router = router(&app, routes).merge(people::routes(&app)?).merge(pages(Arc::clone(&app)));
         let router = router.layer(axum::middleware::from_fn_with_state(Arc::clone(&app), cors::checked));
-        Ok(Server { app, router, listener, settings, telemetry })
+        let serving = Serving::tell(&folder, at)?;
+        Ok(Server { app, router, listener, settings, telemetry, serving })
     }
 
     /// Where it listens.
     pub fn address(&self) -> Result<SocketAddr, Error> {
         Ok(self.listener.local_addr()?)
+    }
+
+    /// A code that signs a browser of the owner on this machine in, once and within two minutes: `/ui/#code=CODE`. Errors: it cannot be
+    /// written.
+    pub fn sign_in_code(&self) -> Result<String, Error> {
+        self.app.keys.make_code()
     }
 
     /// Where the owner's own key lies.
@@ -128,7 +140,7 @@ impl Server {
         until: impl Future<Output = ()>,
         tell: impl Fn(&str) + Clone + Send + Sync + 'static,
     ) -> Result<(), Error> {
-        let Server { app, router, listener, settings, telemetry } = self;
+        let Server { app, router, listener, settings, telemetry, serving } = self;
         app.audit.add(
             app.now(),
             "mainpath serve",
@@ -138,7 +150,7 @@ impl Server {
         go_on(&app, settings.resumed_at_once, tell.clone());
         app.is_ready.store(true, Ordering::Release);
         let room = Arc::new(Semaphore::new(settings.connections));
-        let (ends, ended) = watch::channel(false);
+        let (closing, closed) = watch::channel(false);
         tokio::pin!(until);
         loop {
             let permit = tokio::select! {
@@ -146,10 +158,10 @@ impl Server {
                 permit = Arc::clone(&room).acquire_owned() => permit,
             };
             let Ok(permit) = permit else { break };
-            let stream = tokio::select! {
+            let (stream, peer) = tokio::select! {
                 () = &mut until => break,
                 accepted = listener.accept() => match accepted {
-                    Ok((stream, _)) => stream,
+                    Ok(accepted) => accepted,
                     // As when there are too many files: what was accepted goes on.
                     Err(_) => {
                         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -158,7 +170,12 @@ impl Server {
                 },
             };
             let _ = stream.set_nodelay(true);
-            let (service, mut ended) = (TowerToHyperService::new(router.clone()), ended.clone());
+            let ends = stream.local_addr().map(|here| Ends { peer, here }).ok();
+            let (routed, mut closed) = (TowerToHyperService::new(router.clone()), closed.clone());
+            let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+                ends.map(|ends| request.extensions_mut().insert(ends));
+                routed.call(request)
+            });
             let held = app.metrics.connection();
             tokio::spawn(async move {
                 let (_permit, _held) = (permit, held);
@@ -171,14 +188,15 @@ impl Server {
                 tokio::pin!(connection);
                 tokio::select! {
                     _ = connection.as_mut() => return,
-                    _ = ended.wait_for(|ends| *ends) => connection.as_mut().graceful_shutdown(),
+                    _ = closed.wait_for(|is_closing| *is_closing) => connection.as_mut().graceful_shutdown(),
                 }
                 let _ = connection.await;
             });
         }
         drop(listener);
+        drop(serving);
         app.is_ready.store(false, Ordering::Release);
-        let _ = ends.send(true);
+        let _ = closing.send(true);
         let hosts: Vec<Host> = std::iter::once(app.host.clone()).chain(app.tenants.known()).collect();
         let runtimes = hosts.iter().map(|host| host.runtime().clone()).collect();
         let going_on = app.runs.count();
@@ -248,7 +266,11 @@ fn router(app: &Arc<App>, routes: Vec<Route>) -> Router {
     router.merge(open).fallback(move |request: Request| async move {
         // The address may be anything: it is counted and not named.
         let method = if request.method() == Method::POST { "POST" } else { "GET" };
-        let refused = refused(request.uri(), Kind::NOT_FOUND, "there is nothing at this address; see /docs");
+        let nothing = match request.uri().path().strip_suffix('/') {
+            Some(_) => "there is nothing at this address; no address but / and /ui/ ends with a slash, see /docs",
+            None => "there is nothing at this address; see /docs",
+        };
+        let refused = refused(request.uri(), Kind::NOT_FOUND, nothing);
         metrics.answered(method, "(none)", refused.status().as_u16(), Duration::ZERO);
         refused
     })

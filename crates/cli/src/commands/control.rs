@@ -4,7 +4,7 @@ use crate::args::one::OneTrace;
 use crate::exit::{Exit, Failure, logs};
 use crate::runs::settle::settle;
 use crate::runs::task::read_all;
-use crate::traces::allow::{in_a_line, keep, leads, offer};
+use crate::traces::allow::{in_a_line, leads};
 use crate::traces::asked::{Asked, Standing, asked, denied, folder_of, none_waits, what, whole_of, why_not};
 use crate::traces::forget::forget_said;
 use crate::traces::taking::taken_by;
@@ -20,6 +20,7 @@ use mainpath::runtime::Mail;
 use mainpath::sessions::sessions;
 use mainpath::store::ReadLog;
 use mainpath::tools::Schema;
+use mainpath::trace::offered_rule;
 use mainpath::types::{CallId, EffectClass, MessageMode, TraceId};
 use mainpath::{Logs, spec_of};
 use std::io::IsTerminal;
@@ -263,14 +264,17 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
     let mut rule = None;
     if args.reach != Reach::Once {
         let (log, ..) = logs.read(&trace).await?;
-        let narrow = offer(&log.events, call).ok_or_else(|| {
+        if row.is_some_and(is_denied) {
+            return Err(Failure::error(format!("call {call} of {trace} was denied; approve it once")));
+        }
+        let narrow = offered_rule(&log.events, call).ok_or_else(|| {
             Failure::error(format!("no narrow rule can cover call {call} of {trace}; approve it once"))
         })?;
         for line in narrow.lines() {
             out(&format!("rule: {}", plain(line)))?;
         }
         if args.reach == Reach::Always {
-            let file = keep(&logs.home, &narrow, &trace, call)?;
+            let file = logs.home.allow_always(&narrow, &trace, call)?;
             out(&format!(
                 "{} is allowed in every trace from now on; the rule is in {}",
                 in_a_line(&narrow),

@@ -38,6 +38,8 @@ pub struct ExportArgs {
 pub enum ExportArg {
     /// The main path, for people
     Markdown,
+    /// All of it for people, as one page that opens without a server
+    Html,
     /// Everything in one JSON object: metadata, plan, main path, events
     Json,
     /// The conversation as Mainpath's own messages
@@ -90,6 +92,7 @@ pub async fn export(args: ExportArgs) -> Result<Exit, Failure> {
             }
             readable(&export.markdown(&undecided).await?).into_owned()
         }
+        ExportArg::Html => export.page().await?,
         ExportArg::Json => format!("{:#}\n", export.whole().await?),
         ExportArg::Neutral => export.neutral().await?,
         ExportArg::Openai => export.conversation(HistoryFormat::OpenAi).await?,

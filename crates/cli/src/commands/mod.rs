@@ -174,6 +174,8 @@ commands! {
     Mcp(mcp::McpCommand) |command| => mcp::mcp(command).await;
     /// Serve traces, runs and approvals over HTTP to other programs and people
     Serve(server::ServeArgs) |args| => server::serve(args).await;
+    /// Open the pages in the browser: watch runs, decide, go back, compare; starts the server if none runs
+    Ui(server::UiArgs) |args| => server::ui(args).await;
     /// Run the agent core as a tool: a request as JSON on standard input, its outputs as JSON on standard output
     AgentCore(agent_core::AgentCoreArgs) |args| => agent_core::agent_core(args).await;
     /// Make, list and revoke keys for the server

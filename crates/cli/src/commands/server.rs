@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use mainpath::store::scheduler::system_clock;
 use mainpath::types::TenantId;
 use mainpath::{Host, Logs};
-use mainpath_server::{Audit, Keys, NewKey, Scope, Server, Settings};
+use mainpath_server::{Audit, Keys, NewKey, Scope, Server, Settings, served_at};
 use serde_json::json;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use std::time::Duration;
 #[derive(Args, Debug)]
 pub struct ServeArgs {
     /// Where it listens [default: server.address of config.toml, or 127.0.0.1:8000]
-    #[arg(long, value_name = "HOST:PORT")]
+    #[arg(long, value_name = "HOST:PORT", value_parser = address)]
     pub address: Option<SocketAddr>,
     /// A folder that agents may work in; several may be given, the first is used if nothing is said [default:
     /// server.workspaces of config.toml, or the current folder]
@@ -34,6 +34,31 @@ pub struct ServeArgs {
     /// Tell each request on standard error, as one line
     #[arg(long, value_name = "FORM")]
     pub log: Option<LogForm>,
+}
+
+/// `mainpath ui`
+#[derive(Args, Debug)]
+pub struct UiArgs {
+    #[command(flatten)]
+    pub serve: ServeArgs,
+    /// Open no browser: print the address to open
+    #[arg(long)]
+    pub no_browser: bool,
+}
+
+/// An address, by a number or by a name of this machine.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let form = "it is HOST:PORT, such as 127.0.0.1:9000";
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    match text.rsplit_once(':') {
+        Some(("localhost", port)) => {
+            let port = port.parse().map_err(|_| format!("{port:?} is no port; {form}"))?;
+            Ok(SocketAddr::from(([127, 0, 0, 1], port)))
+        }
+        _ => Err(form.into()),
+    }
 }
 
 /// How requests are told.
@@ -89,25 +114,68 @@ pub struct KeyName {
 pub async fn serve(args: ServeArgs) -> Result<Exit, Failure> {
     // What an agent starts must not be able to approve what an agent does.
     person_only("serve runs")?;
-    let tell = |line: &str| eprintln!("! {}", plain(line));
+    let server = bound(args).await?;
+    let at = server.address()?;
+    out(&format!("listening on http://{at}  (pages: http://{at}/ui/, what it can do: http://{at}/docs)"))?;
+    out(&format!("key: {}", plain(&server.token_file().display().to_string())))?;
+    served(server).await
+}
+
+/// `mainpath ui`
+pub async fn ui(args: UiArgs) -> Result<Exit, Failure> {
+    person_only("open the pages")?;
+    let folder = Logs::open()?.home.data.join("server");
+    if let Some(at) = served_at(&folder) {
+        if args.serve.address.is_some_and(|wanted| wanted != at) {
+            return Err(Failure::error(format!("a server of this home runs already, at http://{at}; stop it first")));
+        }
+        show_pages(at, &Keys::open(&folder)?.make_code()?, args.no_browser)?;
+        return Ok(Exit::Ok);
+    }
+    let server = bound(args.serve).await?;
+    show_pages(server.address()?, &server.sign_in_code()?, args.no_browser)?;
+    served(server).await
+}
+
+/// Has a browser show the pages, signed in.
+fn show_pages(at: SocketAddr, code: &str, no_browser: bool) -> Result<(), Failure> {
+    let address = format!("http://{at}/ui/#code={code}");
+    if !no_browser && has_screen() && open::that_detached(&address).is_ok() {
+        return out(&format!("opened http://{at}/ui/ in your browser"));
+    }
+    out(&format!("open within two minutes, in a browser on this machine: {address}"))
+}
+
+/// Whether a browser could be seen.
+fn has_screen() -> bool {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    cfg!(target_os = "macos") || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY") || is_set("BROWSER")
+}
+
+async fn bound(args: ServeArgs) -> Result<Server, Failure> {
     let here = std::env::current_dir()?;
     let folder = args.workspaces.first().cloned().unwrap_or_else(|| here.clone());
     let host = Host::from_home_in(&folder, tell).await?;
     let log = args.log;
     let settings = settings(args, &host, here);
-    let mut server = Server::bind(host, settings).await?;
-    if log == Some(LogForm::Json) {
-        server = server.log_requests(|line| eprintln!("{}", plain(line)));
-    }
-    let at = server.address()?;
-    out(&format!("listening on http://{at}  (what it can do: http://{at}/docs)"))?;
-    out(&format!("key: {}", plain(&server.token_file().display().to_string())))?;
+    let server = Server::bind(host, settings).await?;
+    Ok(match log {
+        Some(LogForm::Json) => server.log_requests(|line| eprintln!("{}", plain(line))),
+        None => server,
+    })
+}
+
+async fn served(server: Server) -> Result<Exit, Failure> {
     let mut signals = Signals::listen()?;
     let until = async {
         signals.next().await;
     };
     server.serve(until, tell).await?;
     Ok(Exit::Ok)
+}
+
+fn tell(line: &str) {
+    eprintln!("! {}", plain(line));
 }
 
 fn settings(args: ServeArgs, host: &Host, here: PathBuf) -> Settings {

@@ -4,7 +4,7 @@ use crate::args::one::OneTrace;
 use crate::commands::compare::compare;
 use crate::exit::{Exit, Failure, logs};
 use crate::runs::attach::{Sizes, sizes};
-use crate::traces::allow::{leads, offer, offered, why};
+use crate::traces::allow::{leads, offered, why};
 use crate::traces::asked::asked;
 use crate::traces::children::children;
 use crate::traces::mail::says_first;
@@ -19,6 +19,7 @@ use mainpath::Logs;
 use mainpath::core::{Bodies, Node, NodeKind, State, short_name, status};
 use mainpath::listing::{INTERRUPTED, standing};
 use mainpath::runtime::{EnvModels, Hydrated, replay as again, views, wire::Projector};
+use mainpath::trace::offered_rule;
 use mainpath::types::{Event, EventId, EventKind, FinishReason, Seq, Spent, TraceId};
 use std::sync::Arc;
 
@@ -198,7 +199,7 @@ async fn open_of(logs: &Logs, state: &State, bodies: &dyn Bodies, events: &[Even
     for asked in asked(logs, state, bodies).await? {
         out(&format!("\n{}", plain(&asked.line(trace))))?;
         asked.whole.iter().try_for_each(|line| out(&format!("   │ {line}")))?;
-        let rule = offer(events, asked.call);
+        let rule = offered_rule(events, asked.call);
         for line in asked.verdict.iter().map(why).chain(leads(&asked.places)).chain(rule.as_deref().map(offered)) {
             out(&format!("   {line}"))?;
         }

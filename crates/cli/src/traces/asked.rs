@@ -221,13 +221,13 @@ impl Asked {
         let then = format!("continue with: mainpath resume {}", trace.root());
         match standing {
             Standing::Open => {
-                let how = format!("mainpath approve {trace} --call {call} && mainpath resume {}", trace.root());
+                let how = format!("mainpath approve {trace} --call {call}{}", and_resume(trace));
                 format!("call {call} ({what}) needs approval: {how}")
             }
             Standing::Approved => format!("call {call} ({what}) has been approved and has not started; {then}"),
             Standing::Denied => format!("call {call} ({what}) has been denied; {then}"),
             Standing::Over => {
-                let how = format!("mainpath approve {trace} --call {call} && mainpath resume {}", trace.root());
+                let how = format!("mainpath approve {trace} --call {call}{}", and_resume(trace));
                 format!("call {call} ({what}) was denied; to run it after all: {how}")
             }
             Standing::Expired(due) => {
@@ -235,6 +235,14 @@ impl Asked {
                 format!("call {call} ({what}) expired: nobody answered by {due}, so it is denied; {then}")
             }
         }
+    }
+}
+
+/// What goes on with a trace after a decision. One of another machine goes on there by itself.
+pub fn and_resume(trace: &TraceId) -> String {
+    match trace.elsewhere() {
+        Some(_) => String::new(),
+        None => format!(" && mainpath resume {}", trace.root()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The questions of a trace that wait for a person's answer, and what was answered that nobody has read yet.
 
 use crate::exit::Failure;
-use crate::traces::asked::what;
+use crate::traces::asked::{and_resume, what};
 use crate::traces::mail::unread;
 use crate::ui::text::{plain, short};
 use crate::ui::told::unsent;
@@ -139,8 +139,7 @@ impl Question {
                 format!("call {call} ({gist}) expired at {}; continue with: mainpath resume {root}", format_time(due))
             }
             (Standing::Open | Standing::Expired, _) => {
-                let answer = format!("mainpath answer {trace} {call} TEXT && mainpath resume {root}");
-                format!("call {call} asks ({gist}): {answer}")
+                format!("call {call} asks ({gist}): mainpath answer {trace} {call} TEXT{}", and_resume(trace))
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::exit::{Exit, Failure};
 use crate::runs::follow::Follow;
+use crate::traces::asked::and_resume;
 use crate::traces::questions::asked;
 use crate::traces::wanted::{CallAt, Wanted};
 use crate::ui::print::Made;
@@ -27,10 +28,8 @@ impl Follow<'_> {
         let (gist, lines) = question_of(&wanted.made);
         let CallAt { trace, call } = &wanted.at;
         let who = self.child_of(wanted).map(|child| format!(" of agent {child}")).unwrap_or_default();
-        let root = self.trace.clone();
-        self.say(&format!(
-            "call {call}{who} asks ({gist}): mainpath answer {trace} {call} TEXT && mainpath resume {root}"
-        ));
+        let then = and_resume(&self.trace);
+        self.say(&format!("call {call}{who} asks ({gist}): mainpath answer {trace} {call} TEXT{then}"));
         lines.iter().for_each(|line| self.printer.rail(line));
     }
 
@@ -65,10 +64,8 @@ impl Follow<'_> {
         // Whole words such as "later" may be an answer.
         let is = |letter: &str| line.is_some_and(|text| text.eq_ignore_ascii_case(letter) && !picks(text));
         let Some(text) = line.filter(|_| !is("l")) else {
-            let root = self.trace.clone();
-            self.say(&format!(
-                "left open; answer later with mainpath answer {trace} {call} TEXT && mainpath resume {root}"
-            ));
+            let then = and_resume(&self.trace);
+            self.say(&format!("left open; answer later with mainpath answer {trace} {call} TEXT{then}"));
             return Ok(Some(Exit::ApprovalNeeded));
         };
         if is("?") {

@@ -3,7 +3,8 @@
 use crate::commands::control::fits;
 use crate::exit::{Exit, Failure};
 use crate::runs::follow::Follow;
-use crate::traces::allow::{in_a_line, keep, leads, offered, why};
+use crate::traces::allow::{in_a_line, leads, offered, why};
+use crate::traces::asked::and_resume;
 use crate::traces::wanted::{CallAt, Wanted, wanted};
 use crate::ui::print::Made;
 use crate::ui::prompt::{Said, understand};
@@ -157,11 +158,11 @@ impl Follow<'_> {
         let Wanted { at: CallAt { trace, call }, made, .. } = wanted;
         let which = if several { format!(" --call {call}") } else { String::new() };
         let who = self.child_of(wanted).map(|child| format!(" of agent {child}")).unwrap_or_default();
-        let root = self.trace.clone();
         self.say(&format!(
-            "call {call}{who} ({}: {}) needs approval: mainpath approve {trace}{which} && mainpath resume {root}",
+            "call {call}{who} ({}: {}) needs approval: mainpath approve {trace}{which}{}",
             plain(&made.name),
-            gist(&made.arguments)
+            gist(&made.arguments),
+            and_resume(&self.trace)
         ));
         for line in wanted.whole() {
             self.printer.rail(&line);
@@ -260,7 +261,7 @@ impl Follow<'_> {
             Said::Trace => self.with_rule(call, made.offer),
             Said::Always => {
                 let rule = made.offer.unwrap_or_default();
-                let file = keep(&self.app.logs.home, &rule, &trace, call)?;
+                let file = self.app.logs.home.allow_always(&rule, &trace, call)?;
                 self.say(&format!(
                     "{} is allowed in every trace from now on; the rule is in {}",
                     in_a_line(&rule),

@@ -251,3 +251,33 @@ fn a_full_disk_is_507_and_heals_by_itself() {
     let (status, again) = served.ask("POST", "/api/traces", "prefer: wait=20\r\n", &body);
     assert_eq!((status, again["outcome"]["reason"].clone()), (200, json!("final")), "{again}");
 }
+
+/// What `mainpath ui` prints where it opens no browser.
+struct Opened {
+    address: String,
+    code: String,
+}
+
+fn opened(line: &str) -> Opened {
+    let (before, code) = line.split_once("/ui/#code=").unwrap();
+    Opened { address: before.split_once("http://").unwrap().1.into(), code: code.trim().into() }
+}
+
+#[test]
+fn the_pages_are_opened_signed_in_and_a_server_that_runs_already_is_used() {
+    let place = Place::new();
+    let mut process = place.start(&["ui", "--no-browser", "--address", "localhost:0"]);
+    let first = opened(&process.find(|line| line.starts_with("open within")).unwrap());
+    let key = std::fs::read_to_string(place.home.join("server/token")).unwrap().trim().to_string();
+    let served = Served { process, address: first.address.clone(), key: key.clone() };
+    let second = opened(&place.ok(&["ui", "--no-browser"]));
+    assert_eq!(second.address, first.address);
+    for code in [&first.code, &second.code] {
+        let signed = served.ask("POST", "/ui/login", "", &json!({"code": code}).to_string());
+        assert_eq!(signed, (200, json!({"key": key})));
+        assert_eq!(served.ask("POST", "/ui/login", "", &json!({"code": code}).to_string()).0, 401);
+    }
+    let runs = format!("a server of this home runs already, at http://{}", first.address);
+    place.run(&["ui", "--no-browser", "--address", "127.0.0.1:1"]).fails(1, &runs);
+    place.run(&["serve", "--address", "somewhere:80"]).fails(2, "it is HOST:PORT, such as 127.0.0.1:9000");
+}

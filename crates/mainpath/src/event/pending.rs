@@ -23,6 +23,10 @@ pub struct PendingCall {
     /// Why, as the model says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The narrowest rule that would allow calls like this one, a pattern in each line: what an approval that lasts
+    /// ([`Trace::approve_for`]) makes. `None`: no narrow rule can cover it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offer: Option<String>,
     /// The rule that has it asked about, and why. `None` where this was read from JSON.
     #[serde(skip)]
     pub verdict: Option<Verdict>,

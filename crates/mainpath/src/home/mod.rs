@@ -1,6 +1,8 @@
 //! The home of an installation: its folders, and what its files say.
 
 #[cfg(feature = "home")]
+mod allowed;
+#[cfg(feature = "home")]
 pub mod edit;
 mod file;
 #[cfg(feature = "home")]

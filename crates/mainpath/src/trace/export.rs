@@ -21,6 +21,8 @@ pub enum ExportFormat {
     /// The conversation for people.
     #[default]
     Markdown,
+    /// All of it for people, as one page that needs nothing else.
+    Html,
     /// Messages, events and views in one JSON object.
     Json,
     /// Mainpath's own messages as JSON, one a line.
@@ -77,7 +79,7 @@ impl<'a> Export<'a> {
         Ok(format!("[\n{}\n]\n", lines.join(",\n")))
     }
 
-    async fn messages(&self) -> Result<Vec<Message>, Error> {
+    pub(super) async fn messages(&self) -> Result<Vec<Message>, Error> {
         Ok(conversation(self.of.at(), self.extent, true).await?.0)
     }
 

@@ -4,7 +4,7 @@ use super::export::{Export, ExportFormat, ExportLayout};
 use super::read::{Read, ReadTrace, spec_of};
 use crate::sessions::Held;
 use crate::{Error, ErrorKind, Host};
-use mainpath_core::{Bodies, Call, CallState, State, arguments_in, is_denied};
+use mainpath_core::{Bodies, Call, CallState, State, arguments_in};
 use mainpath_providers::history::HistoryFormat;
 use mainpath_runtime::import::{Extent, conversation};
 use mainpath_runtime::replay::{Replayed, replay};
@@ -136,38 +136,6 @@ impl Trace {
         self.decide(call, "does not run", runs, Mail::Interrupt { call }).await
     }
 
-    /// Approves a call as it stands. One that was denied is made after all. Returns when whoever drives the trace has read it. Errors:
-    /// there is no such call, it waits for no approval, or it was decided on meanwhile.
-    pub async fn approve(&self, call: CallId) -> Result<(), Error> {
-        self.approve_as(call, None).await
-    }
-
-    /// Approves a call with other arguments, as JSON text. Rules judge them afresh. Errors: as [`Trace::approve`]'s, or the tool does
-    /// not take such arguments; then nothing is decided.
-    pub async fn approve_with(&self, call: CallId, arguments: impl Into<String>) -> Result<(), Error> {
-        self.approve_as(call, Some(arguments.into())).await
-    }
-
-    async fn approve_as(&self, call: CallId, arguments: Option<String>) -> Result<(), Error> {
-        if let Some(sent) = self.sent().await? {
-            return self.decided(sent, 1).await;
-        }
-        let read = self.look().await?;
-        let row = self.call(&read, call)?;
-        let (reopens, tool) = (is_denied(row), row.tool.as_deref());
-        if let (Some(arguments), Some(tool)) = (&arguments, tool) {
-            let known = self.host.tools().resolve(tool).is_some();
-            let taken = if known { self.host.tools().arguments(tool, arguments).map(drop) } else { Ok(()) };
-            taken.map_err(|problem| Error::invalid(format!("wrong arguments for {tool}: {problem}")))?;
-        }
-        let mail = match reopens {
-            true => Mail::Reopen { call, arguments },
-            false => Mail::Approve { call, arguments, rule: None },
-        };
-        let waits = |call: &Call| call.state == CallState::Asked || is_denied(call);
-        self.decide(call, "waits for no approval", waits, mail).await
-    }
-
     /// Denies a call; the model is told why. A denial wins over an approval as long as the call has not started. Errors: there is no
     /// such call, or it has started or ended.
     pub async fn deny(&self, call: CallId, reason: Option<String>) -> Result<(), Error> {
@@ -193,7 +161,13 @@ impl Trace {
 
     /// Sends a decision on a call that stands as it must, and waits until whoever drives the trace has read it. Errors: what `not` says
     /// of the call, or the decision was refused.
-    async fn decide(&self, call: CallId, not: &str, fits: impl Fn(&Call) -> bool, mail: Mail) -> Result<(), Error> {
+    pub(super) async fn decide(
+        &self,
+        call: CallId,
+        not: &str,
+        fits: impl Fn(&Call) -> bool,
+        mail: Mail,
+    ) -> Result<(), Error> {
         if let Some(sent) = self.sent().await? {
             return self.decided(sent, 1).await;
         }
@@ -208,7 +182,7 @@ impl Trace {
     }
 
     /// Waits until a decision that was sent was read, which is in the log from this event on. Errors: it was refused.
-    async fn decided(&self, id: MailId, from: EventId) -> Result<(), Error> {
+    pub(super) async fn decided(&self, id: MailId, from: EventId) -> Result<(), Error> {
         let (runtime, scope) = (self.host.runtime(), self.host.scope());
         let until = Instant::now() + PATIENCE;
         while Instant::now() < until {
@@ -231,7 +205,7 @@ impl Trace {
         Ok(())
     }
 
-    fn call<'a>(&self, read: &'a Read, call: CallId) -> Result<&'a Call, Error> {
+    pub(super) fn call<'a>(&self, read: &'a Read, call: CallId) -> Result<&'a Call, Error> {
         let none = || Error::new(ErrorKind::NotFound, format!("there is no call {call} in trace {}", self.id));
         read.state.calls.get(call).ok_or_else(none)
     }
@@ -369,6 +343,7 @@ impl Trace {
         let export = Export::new(self.of(&read), Extent::Said);
         match format {
             ExportFormat::Markdown => export.markdown("").await,
+            ExportFormat::Html => export.page().await,
             ExportFormat::Json => Ok(format!("{:#}\n", export.whole().await?)),
             ExportFormat::Neutral => export.neutral().await,
             ExportFormat::OpenAi => export.conversation(HistoryFormat::OpenAi).await,

@@ -1,5 +1,6 @@
 //! A trace: everything that can be done to an agent, and everything that can be computed of its log.
 
+mod approving;
 mod branches;
 mod comparison;
 mod context;
@@ -10,6 +11,7 @@ mod handle;
 mod layouts;
 mod markdown;
 mod overview;
+mod page;
 mod plan;
 mod point;
 mod read;
@@ -17,6 +19,7 @@ mod restore;
 mod taking;
 mod tree;
 
+pub use approving::{ApprovedFor, offered_rule};
 pub use branches::{SideBranch, SideBranchKind, branches};
 pub use comparison::{ComparedTrace, Comparison};
 pub use context::{ContextGap, ContextPart, ContextReport, Look, SectionSize, Taken, kind, why};

@@ -223,7 +223,12 @@ fn calls(data: &ModelFinished, words: &Value) -> Vec<Fact> {
                     facts.push(("observation_recorded", json!({"call": call, "resolution": "ok", "answer": answer})));
                 }
             }
-            Decision::Ask => facts.push(("approval_required", made)),
+            Decision::Ask => {
+                if let Some(offer) = &planned.offer {
+                    made["offer"] = json!(offer);
+                }
+                facts.push(("approval_required", made));
+            }
             Decision::Deny => {
                 facts.push(("approval_denied", json!({"call": call, "by": verdict.rule, "reason": verdict.reason})));
                 facts.push(("observation_recorded", json!({"call": call, "resolution": "denied"})));

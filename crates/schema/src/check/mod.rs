@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::Violation;
 use crate::document::Document;
-use crate::value::shown;
+use crate::value::{all_shown, shown};
 use walk::{At, Fits, Key, Part, Path, Rule, Seen, TooMuch, Walk};
 
 /// As many steps are taken; each looks at one part of the schema at one place of the value. They take some tenths of a
@@ -154,17 +154,22 @@ impl<'a> Walk<'a> {
         }
         match fitting {
             0 => {
+                if let Some(allowed) = constants(rule) {
+                    return Ok(self.broken(at, || format!("{} is not one of {}", shown(at.value), all_shown(allowed))));
+                }
+                let is_optional = nearest.is_some_and(|(_, schema)| is_one_or_null(rule, schema));
                 let nearest = match nearest {
                     Some((_, schema)) if self.tells() => in_words(&self.all_told(schema, at)?),
                     _ => String::new(),
                 };
                 let forms = rule.schemas().len();
-                Ok(self.broken(at, || {
-                    let what = shown(at.value);
-                    let keyword = rule.keyword;
-                    format!(
-                        "{what} has none of the {forms} forms that it may have ({keyword}). The nearest says: {nearest}"
-                    )
+                Ok(self.broken(at, || match is_optional {
+                    true => nearest,
+                    false => format!(
+                        "{} has none of the {forms} forms that it may have ({}). The nearest says: {nearest}",
+                        shown(at.value),
+                        rule.keyword
+                    ),
                 }))
             }
             2.. if rule.keyword == "oneOf" => {
@@ -219,4 +224,16 @@ impl<'a> Walk<'a> {
         }
         Ok(fits)
     }
+}
+
+/// What a value may be where every form is one value.
+fn constants<'a>(rule: Rule<'a>) -> Option<impl Iterator<Item = &'a Value>> {
+    let all = || rule.schemas().map(|schema| schema.get("const"));
+    (all().len() > 0 && all().all(|value| value.is_some())).then(|| all().flatten())
+}
+
+/// Whether the forms are this one and null: a value that may be left out.
+fn is_one_or_null(rule: Rule<'_>, one: &Value) -> bool {
+    let is_null = |schema: &Value| schema.get("type").is_some_and(|name| name == "null");
+    rule.schemas().len() == 2 && !is_null(one) && rule.schemas().any(is_null)
 }

@@ -92,6 +92,14 @@ fn of_alternatives_the_nearest_is_told() {
 }
 
 #[test]
+fn a_value_that_is_none_of_some_is_told_which_there_are() {
+    let words = json!({"oneOf": [{"const": "approve", "description": "Yes."}, {"const": "deny"}]});
+    assert_eq!(one(words.clone(), json!("ok")), r#""ok" is not one of "approve", "deny""#);
+    let optional = json!({"anyOf": [{"$ref": "#/$defs/words"}, {"type": "null"}], "$defs": {"words": words}});
+    assert_eq!(one(optional, json!("ok")), r#""ok" is not one of "approve", "deny""#);
+}
+
+#[test]
 fn what_is_in_the_schema_can_be_referred_to_by_place_anchor_and_name() {
     for schema in [
         json!({"$defs": {"n": {"type": "integer"}}, "$ref": "#/$defs/n"}),

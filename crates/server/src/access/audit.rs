@@ -17,7 +17,7 @@ pub struct Act {
     pub ts: String,
     /// By which key, or by the command of this machine.
     pub by: String,
-    /// What: `key_made`, `key_revoked`, `server_started`, `server_ended`, `trace_set_aside`.
+    /// What: `key_made`, `key_revoked`, `server_started`, `server_ended`, `trace_set_aside`, `signed_in`.
     pub act: String,
     /// To what, and how.
     pub what: Value,

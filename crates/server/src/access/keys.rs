@@ -118,11 +118,23 @@ fn digest(key: &str) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(key.as_bytes()))
 }
 
+/// Letters that nobody guesses. Errors: the system has no random numbers.
+pub(super) fn random() -> Result<String, Error> {
+    let mut bytes = [0; BYTES];
+    getrandom::fill(&mut bytes).map_err(|error| Error::failed(error.to_string()))?;
+    Ok(URL_SAFE_NO_PAD.encode(bytes))
+}
+
 impl Keys {
     /// The keys in a folder that only its owner can read; it is made if it is not there. Errors: it cannot be made.
     pub fn open(folder: &Path) -> Result<Keys, Error> {
         std::fs::DirBuilder::new().mode(0o700).recursive(true).create(folder)?;
         Ok(Keys { folder: folder.into(), known: Mutex::default() })
+    }
+
+    /// The folder that they lie in.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     fn file(&self) -> PathBuf {
@@ -199,9 +211,7 @@ impl Keys {
         if scopes.is_empty() {
             return Err(Error::of_field("scopes", ": a key that may do nothing is good for nothing"));
         }
-        let mut bytes = [0; BYTES];
-        getrandom::fill(&mut bytes).map_err(|error| Error::failed(error.to_string()))?;
-        let text = format!("{BEGIN}{}", URL_SAFE_NO_PAD.encode(bytes));
+        let text = format!("{BEGIN}{}", random()?);
         self.change(|keys| {
             if keys.iter().any(|key| key.name == name) {
                 return Err(Error::of_field("name", format!(": there is a key {name:?} already")));

@@ -1,6 +1,7 @@
 //! Who may: keys and their scopes, whence requests may come, and what was done by whom.
 
 pub mod audit;
+pub mod codes;
 pub mod cors;
 pub mod guard;
 pub mod keys;

@@ -9,6 +9,7 @@ use crate::problem::Problem;
 use crate::route::{Route, group};
 use mainpath::event::Stamped;
 use mainpath::index::Wanted;
+use mainpath::trace::ApprovedFor;
 use mainpath::types::{TraceId, Verdict};
 use mainpath::{PendingCall, PendingQuestion};
 use schemars::JsonSchema;
@@ -77,6 +78,8 @@ struct OpenCall {
     reason: Option<String>,
     /// The rule that has it asked about, and why.
     verdict: Option<Verdict>,
+    /// What an approval with `for` allows from then on: the narrowest rule for calls like this one, as patterns. `null`: none can cover it.
+    offer: Option<Vec<String>>,
 }
 
 impl From<Stamped<PendingCall>> for OpenCall {
@@ -92,6 +95,7 @@ impl From<Stamped<PendingCall>> for OpenCall {
             places: asked.places.clone(),
             reason: asked.reason.clone(),
             verdict: asked.verdict.clone(),
+            offer: asked.offer.as_ref().map(|rule| rule.lines().map(String::from).collect()),
         }
     }
 }
@@ -187,23 +191,53 @@ struct DecideBody {
     decision: Decision,
     /// With an approval: other arguments than the model's; rules judge them afresh.
     arguments: Option<serde_json::Map<String, Value>>,
+    /// With an approval: the rule that is offered with the call holds for later ones. `always` needs the scope `admin`.
+    #[serde(rename = "for")]
+    lasting: Option<Lasting>,
     /// With a denial: why.
     reason: Option<String>,
 }
 
+/// For which calls an approval holds beside the one that is approved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Lasting {
+    /// Calls like this one in this trace.
+    Trace,
+    /// Calls like this one from now on, in every trace.
+    Always,
+}
+
 async fn decide(call: Call<Nothing, DecideBody>) -> Result<Answer<Sent>, Problem> {
     let (trace, which) = (call.trace_once().await?, call.call()?);
-    let DecideBody { decision, arguments, reason } = &call.body;
-    match (decision, arguments) {
-        (Decision::Approve, _) if reason.is_some() => {
+    match &call.body {
+        DecideBody { decision: Decision::Approve, reason: Some(_), .. } => {
             return Err(Problem::field("/reason", "goes with a denial"));
         }
-        (Decision::Approve, None) => trace.approve(which).await?,
-        (Decision::Approve, Some(arguments)) => {
+        DecideBody { decision: Decision::Deny, arguments: Some(_), .. } => {
+            return Err(Problem::field("/arguments", "go with an approval"));
+        }
+        DecideBody { decision: Decision::Deny, lasting: Some(_), .. } => {
+            return Err(Problem::field("/for", "goes with an approval"));
+        }
+        DecideBody { arguments: Some(_), lasting: Some(_), .. } => {
+            return Err(Problem::field("/for", "is for the call as it stands, not for other arguments"));
+        }
+        DecideBody { decision: Decision::Deny, reason, .. } => trace.deny(which, reason.clone()).await?,
+        DecideBody { arguments: Some(arguments), .. } => {
             trace.approve_with(which, Value::Object(arguments.clone()).to_string()).await?;
         }
-        (Decision::Deny, Some(_)) => return Err(Problem::field("/arguments", "go with an approval")),
-        (Decision::Deny, None) => trace.deny(which, reason.clone()).await?,
+        DecideBody { lasting: Some(lasting), .. } => {
+            let lasting = match lasting {
+                Lasting::Trace => ApprovedFor::Trace,
+                Lasting::Always => {
+                    call.needs(Scope::Admin, "a rule for every trace")?;
+                    ApprovedFor::Always
+                }
+            };
+            trace.approve_for(which, lasting).await?;
+        }
+        DecideBody { .. } => trace.approve(which).await?,
     }
     sent(&call, &trace).await
 }

@@ -58,6 +58,43 @@ pub fn bad_cursor() -> Problem {
     Problem::fields(vec![crate::problem::FieldProblem { place, pointer, detail }])
 }
 
+/// Where a trace stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Standing {
+    /// A run goes on.
+    Running,
+    /// A run waits for a person.
+    Waiting,
+    /// Its process was killed in a run.
+    Interrupted,
+    /// Its last run ended with an answer.
+    Completed,
+    /// Its last run was stopped.
+    Stopped,
+    /// Its last run ended otherwise.
+    Failed,
+    /// It is a conversation from elsewhere.
+    Imported,
+    /// Its log is damaged.
+    Damaged,
+}
+
+impl Standing {
+    fn as_str(self) -> &'static str {
+        match self {
+            Standing::Running => "running",
+            Standing::Waiting => "waiting",
+            Standing::Interrupted => "interrupted",
+            Standing::Completed => "completed",
+            Standing::Stopped => "stopped",
+            Standing::Failed => "failed",
+            Standing::Imported => "imported",
+            Standing::Damaged => "damaged",
+        }
+    }
+}
+
 /// Which traces.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -68,7 +105,7 @@ struct ListQuery {
     /// Where the list goes on: `next` of the part before.
     cursor: Option<String>,
     /// Those that stand so.
-    status: Option<String>,
+    status: Option<Standing>,
     /// Those of this preset.
     agent: Option<String>,
     /// Also those that belong to another.
@@ -91,12 +128,13 @@ async fn list(call: Call<ListQuery>) -> Result<TraceList, Problem> {
     let after = call.query.cursor.as_deref().map(position).transpose()?;
     let ListQuery { status, agent, children, .. } = call.query;
     // Whether anybody drives a trace is not in the index: one that claims to run may be interrupted.
-    let of_index = status.as_deref().map(|status| if status == "interrupted" { "running" } else { status }.to_string());
+    let of_index = status.map(|status| if status == Standing::Interrupted { Standing::Running } else { status });
+    let of_index = of_index.map(|status| status.as_str().into());
     let wanted = Wanted { most: most + 1, after, status: of_index, agent, with_children: children };
     let mut rows = call.host.list(wanted).await?;
     let next = rows.get(most).and_then(|_| rows.get(most - 1)).map(|row| cursor(row.modified, &row.trace));
     rows.truncate(most);
-    rows.retain(|row| status.as_ref().is_none_or(|status| row.status == *status));
+    rows.retain(|row| status.is_none_or(|status| row.status == status.as_str()));
     Ok(TraceList { traces: rows.iter().map(ListedTrace::from).collect(), next })
 }
 

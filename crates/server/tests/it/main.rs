@@ -14,3 +14,4 @@ mod peers;
 mod streams;
 mod support;
 mod telemetry;
+mod ui;

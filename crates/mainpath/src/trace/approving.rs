@@ -1,0 +1,91 @@
+//! Calls are approved: once, or with a rule that lasts.
+
+use super::handle::Trace;
+use crate::{Error, ErrorKind};
+use mainpath_core::{Call, CallState, is_denied};
+use mainpath_runtime::Mail;
+use mainpath_types::{CallId, Event, EventKind};
+use serde::{Deserialize, Serialize};
+
+/// For which calls an approval holds beside the one that is approved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovedFor {
+    /// Calls like this one in this trace.
+    Trace,
+    /// Calls like this one from now on, in every trace of this home.
+    #[cfg(feature = "home")]
+    Always,
+}
+
+/// The narrowest rule that would allow calls like this one, a pattern in each line, as it was offered when the call was judged.
+pub fn offered_rule(events: &[Event], call: CallId) -> Option<String> {
+    let recorded = events.iter().find_map(|event| match &event.kind {
+        EventKind::ModelFinished(data) if data.seq == call.seq => data.call(call.index),
+        _ => None,
+    });
+    recorded.and_then(|call| call.planned.offer.clone())
+}
+
+/// What is approved beside the call itself.
+#[derive(Default)]
+struct Approval {
+    /// Other arguments than the model's.
+    arguments: Option<String>,
+    /// A rule for what comes later in the trace.
+    rule: Option<String>,
+}
+
+impl Trace {
+    /// Approves a call as it stands. One that was denied is made after all. Returns when whoever drives the trace has read it. Errors:
+    /// there is no such call, it waits for no approval, or it was decided on meanwhile.
+    pub async fn approve(&self, call: CallId) -> Result<(), Error> {
+        self.approve_as(call, Approval::default()).await
+    }
+
+    /// Approves a call with other arguments, as JSON text. Rules judge them afresh. Errors: as [`Trace::approve`]'s, or the tool does
+    /// not take such arguments; then nothing is decided.
+    pub async fn approve_with(&self, call: CallId, arguments: impl Into<String>) -> Result<(), Error> {
+        self.approve_as(call, Approval { arguments: Some(arguments.into()), rule: None }).await
+    }
+
+    /// Approves a call and, by the rule that was offered with it ([`PendingCall::offer`](crate::PendingCall::offer)), those like it; gives
+    /// the rule. Errors: as [`Trace::approve`]'s, no rule was offered, or the call was denied before; then nothing is decided. Also that the
+    /// rule cannot be kept: then the call is approved, and those like it in this trace.
+    pub async fn approve_for(&self, call: CallId, lasting: ApprovedFor) -> Result<String, Error> {
+        let read = self.look().await?;
+        let refused = |why: &str| Error::new(ErrorKind::Refused, format!("call {call}: {why}; approve it once"));
+        let rule = offered_rule(&read.log.events, call).ok_or_else(|| refused("no narrow rule can cover it"))?;
+        if self.sent().await?.is_none() && is_denied(self.call(&read, call)?) {
+            return Err(refused("it was denied"));
+        }
+        self.approve_as(call, Approval { arguments: None, rule: Some(rule.clone()) }).await?;
+        match lasting {
+            ApprovedFor::Trace => {}
+            #[cfg(feature = "home")]
+            ApprovedFor::Always => drop(self.host().home().allow_always(&rule, self.id(), call)?),
+        }
+        Ok(rule)
+    }
+
+    async fn approve_as(&self, call: CallId, approval: Approval) -> Result<(), Error> {
+        if let Some(sent) = self.sent().await? {
+            return self.decided(sent, 1).await;
+        }
+        let read = self.look().await?;
+        let row = self.call(&read, call)?;
+        let (reopens, tool) = (is_denied(row), row.tool.as_deref());
+        let Approval { arguments, rule } = approval;
+        if let (Some(arguments), Some(tool)) = (&arguments, tool) {
+            let tools = self.host().tools();
+            let taken = if tools.resolve(tool).is_some() { tools.arguments(tool, arguments).map(drop) } else { Ok(()) };
+            taken.map_err(|problem| Error::invalid(format!("wrong arguments for {tool}: {problem}")))?;
+        }
+        let mail = match reopens {
+            true => Mail::Reopen { call, arguments },
+            false => Mail::Approve { call, arguments, rule },
+        };
+        let waits = |call: &Call| call.state == CallState::Asked || is_denied(call);
+        self.decide(call, "waits for no approval", waits, mail).await
+    }
+}
