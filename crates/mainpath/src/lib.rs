@@ -25,6 +25,7 @@
 
 pub mod agent;
 pub mod agent_core;
+mod bounds;
 mod builder;
 mod children;
 mod error;
@@ -64,6 +65,7 @@ pub mod values;
 pub mod watching;
 
 pub use agent::{Agent, AgentOptions, LimitOptions};
+pub use bounds::bounded;
 pub use builder::HostBuilder;
 pub use error::{Error, ErrorKind};
 pub use event::{PendingCall, PendingQuestion, RunEvent, Stamped};

@@ -13,6 +13,7 @@ pub(crate) fn hint(registry: &Registry, name: &str) -> String {
     let (form, rest) = name.split_once(':').unwrap_or((name, ""));
     let vendor = vendor(registry, name).filter(|_| rest.is_empty());
     let meant = vendor.map(|provider| format!("{provider}:{shown}")).or_else(|| near(registry, form, rest));
+    let meant = meant.filter(|meant| meant != name);
     meant.map(|meant| format!(" (did you mean \"{meant}\"?)")).unwrap_or_default()
 }
 

@@ -41,7 +41,7 @@ pub use effects::hooks::{Hook, HookPoint, HookRunner, Hooks, OnFailure};
 pub use error::RuntimeError;
 pub use gate::schema::{BadSchema, check_schema};
 pub use history::verify::verify;
-pub use history::{artifacts, erase, files, import, replay, run_stats, telemetry, views};
+pub use history::{artifacts, erase, files, import, replay, run_stats, sent, telemetry, views};
 pub use internal::registry::{is_look_back, look_back_tools};
 pub use mail::Mail;
 pub use messenger::{Delivery, Messenger, OpenQuestion};

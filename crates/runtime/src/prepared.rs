@@ -89,8 +89,11 @@ impl Specs {
     pub fn prepare(&self, config: &Config, spec: &Spec) -> Result<Arc<Prepared>, String> {
         let text = serde_json::to_vec(spec).map_err(|error| format!("the spec cannot be written as JSON: {error}"))?;
         let key = hex(&Sha256::digest(&text));
+        // Read each time: whoever begins now is under the rules of now, also while an older run under the same spec goes on.
+        let policy = (config.policies)(spec)?;
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(prepared) = known.get(&key).and_then(Weak::upgrade) {
+        let shared = known.get(&key).and_then(Weak::upgrade);
+        if let Some(prepared) = shared.filter(|prepared| prepared.rules.policy == policy) {
             return Ok(prepared);
         }
         known.retain(|_, prepared| prepared.strong_count() > 0);
@@ -105,7 +108,7 @@ impl Specs {
                 mode: spec.mode,
                 access: spec.access,
                 allowed_tools: spec.tools.iter().map(|tool| tool.name.clone()).collect(),
-                policy: (config.policies)(spec)?,
+                policy,
             },
             calls: CallTerms::of(spec),
             workspace: Arc::new(workspace),

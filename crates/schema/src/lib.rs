@@ -44,22 +44,28 @@ impl Schema {
 /// A violated rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The field that is wrong, as a JSON pointer: where a property is too many, that property. Empty for the whole.
+    /// The field that is wrong, as a JSON pointer: where a property is too many or missing, that property. Empty for the whole.
     pub field: String,
     /// What is wrong.
     pub problem: String,
-    /// Where that was found: the field, or the object that has a property too many.
+    /// Where that was found: the field, or the object that has a property too many or too few.
     place: String,
+    is_missing: bool,
 }
 
 impl Violation {
     /// Whether it is a property too many.
     pub fn is_unknown(&self) -> bool {
-        self.field != self.place
+        self.field != self.place && !self.is_missing
+    }
+
+    /// Whether it is a property that is missing.
+    pub fn is_missing(&self) -> bool {
+        self.is_missing
     }
 
     fn of_whole(problem: &str) -> Violation {
-        Violation { field: String::new(), problem: problem.into(), place: String::new() }
+        Violation { field: String::new(), problem: problem.into(), place: String::new(), is_missing: false }
     }
 }
 

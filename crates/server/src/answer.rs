@@ -2,7 +2,7 @@
 
 use crate::access::keys::bearer;
 use crate::app::{App, Shared};
-use crate::call::Call;
+use crate::call::{Call, Client};
 use crate::log::Requested;
 use crate::problem::{FieldProblem, Kind, Problem, UNKNOWN_FIELD};
 use crate::route::{Route, Takes};
@@ -10,7 +10,7 @@ use axum::body::Body;
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{FromRequestParts, RawPathParams, Request};
-use axum::http::{HeaderMap, HeaderValue, Response, header, request};
+use axum::http::{HeaderMap, HeaderValue, Method, Response, header, request};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
 use serde_json::{Map, Value};
@@ -21,6 +21,8 @@ use std::time::{Duration, Instant};
 
 /// How long a body may take to arrive.
 const ARRIVAL: Duration = Duration::from_secs(30);
+/// Headers that say what is asked for, as the body does.
+const SAYING: [&str; 3] = ["mainpath-session", "mainpath-approvals", "mainpath-workspace"];
 /// How long an answer may take that waits for nobody.
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -36,7 +38,13 @@ pub async fn answer(app: Shared, route: Arc<Route>, path: Path, request: Request
         Ok(path) => answered(&app, &route, path, &mut parts, body, &mut about).await,
         Err(_) => Err(Problem::not_found("the address is not UTF-8")),
     };
-    let mut response = done.unwrap_or_else(|problem| route.errors.response(&problem));
+    let is_elsewhere = about.trace.as_ref().is_some_and(|trace| trace.elsewhere().is_some());
+    let mut response = done.unwrap_or_else(|mut problem| {
+        if is_elsewhere && problem.status == 500 {
+            problem = Problem::new(Kind::ELSEWHERE, problem.detail);
+        }
+        route.errors.response(&problem)
+    });
     seal(response.headers_mut());
     let (status, took) = (response.status(), began.elapsed());
     app.metrics.answered(route.method.as_str(), route.path, status.as_u16(), took);
@@ -69,19 +77,20 @@ async fn answered(
     }
     let query = match &route.query {
         Some(takes) => held(takes, query_of(takes, parts.uri.query().unwrap_or_default()), "query")?,
-        None => Value::Object(Map::new()),
+        None => without(parts.uri.query().unwrap_or_default())?,
     };
     let socket = WebSocketUpgrade::from_request_parts(parts, &()).await.ok();
     let bytes = read(app, parts, body).await?;
-    let digest = Sha256::new()
-        .chain_update(route.name)
-        .chain_update(parts.uri.path())
-        .chain_update(b"\n")
-        .chain_update(&bytes)
-        .finalize();
+    let mut digest = Sha256::new().chain_update(route.name).chain_update(parts.uri.path()).chain_update(b"\n");
+    for name in SAYING {
+        let said = parts.headers.get(name).map_or(&b""[..], |value| value.as_bytes());
+        digest.update([said, b"\n"].concat());
+    }
+    let digest = digest.chain_update(&bytes).finalize();
     let digest = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     let body = match &route.body {
         Some(takes) => held(takes, json(takes, &bytes)?, "body")?,
+        None if route.method == Method::POST => nothing(&bytes)?,
         None => Value::Object(Map::new()),
     };
     let path: BTreeMap<String, String> =
@@ -89,13 +98,52 @@ async fn answered(
     about.trace = path.get("id").and_then(|id| id.parse().ok());
     let host = app.host_of(&who)?;
     let headers = parts.headers.clone();
-    let call = Call { app: Arc::clone(app), who, host, path, query, body, headers, digest, socket };
-    let code = (route.code)(call);
-    if route.is_long {
-        return code.await;
+    let (client, gone) = Client::here();
+    let call = Call { app: Arc::clone(app), who, host, path, query, body, headers, digest, socket, gone };
+    let (code, is_long) = ((route.code)(call), route.is_long);
+    let done = async move {
+        if is_long {
+            return code.await;
+        }
+        let late = |_| Problem::new(Kind::UNAVAILABLE, "that took too long");
+        tokio::time::timeout(LIMIT, code).await.map_err(late)?
+    };
+    if route.method == Method::GET {
+        return done.await;
     }
-    let late = |_| Problem::new(Kind::UNAVAILABLE, "that took too long");
-    tokio::time::timeout(LIMIT, code).await.map_err(late)?
+    // What was begun is brought to where it stands by itself, also where the client has gone meanwhile.
+    let failed =
+        |error: tokio::task::JoinError| Problem::new(Kind::INTERNAL, format!("the request broke off: {error}"));
+    let done = tokio::spawn(done).await.map_err(failed)?;
+    drop(client);
+    done
+}
+
+/// That a query has nothing. Errors: each field that it has.
+fn without(query: &str) -> Result<Value, Problem> {
+    let wrong = form_urlencoded::parse(query.as_bytes()).map(|(name, _)| unknown("query", &name));
+    let wrong: Vec<FieldProblem> = wrong.collect();
+    if wrong.is_empty() { Ok(Value::Object(Map::new())) } else { Err(Problem::fields(wrong)) }
+}
+
+/// That a body says nothing. Errors: each field that it has.
+fn nothing(bytes: &[u8]) -> Result<Value, Problem> {
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Ok(Value::Object(Map::new()));
+    }
+    let body: Value = serde_json::from_slice(bytes).map_err(not_json)?;
+    let Value::Object(fields) = &body else { return Err(Problem::field("", "is no object")) };
+    let wrong: Vec<FieldProblem> = fields.keys().map(|name| unknown("body", name)).collect();
+    if wrong.is_empty() { Ok(body) } else { Err(Problem::fields(wrong)) }
+}
+
+fn unknown(place: &str, name: &str) -> FieldProblem {
+    let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+    FieldProblem { place: place.into(), pointer, detail: UNKNOWN_FIELD.into() }
+}
+
+fn not_json(error: serde_json::Error) -> Problem {
+    Problem::new(Kind::NOT_JSON, format!("the body is not JSON: {error}"))
 }
 
 /// The body of a request. Errors: it is too large, broke off, or takes too long.
@@ -124,8 +172,7 @@ fn json(takes: &Takes, bytes: &[u8]) -> Result<Value, Problem> {
     if bytes.iter().all(u8::is_ascii_whitespace) && takes.is_optional {
         return Ok(Value::Object(Map::new()));
     }
-    serde_json::from_slice(bytes)
-        .map_err(|error| Problem::new(Kind::NOT_JSON, format!("the body is not JSON: {error}")))
+    serde_json::from_slice(bytes).map_err(not_json)
 }
 
 /// A query as JSON: numbers and truths where the schema wants them.
@@ -151,7 +198,11 @@ fn held(takes: &Takes, value: Value, place: &str) -> Result<Value, Problem> {
     let wrong = takes.rules.wrong_fields(&value).into_iter();
     let wrong: Vec<FieldProblem> = wrong
         .map(|wrong| {
-            let detail = if wrong.is_unknown() { UNKNOWN_FIELD.into() } else { wrong.problem };
+            let detail = match (wrong.is_unknown(), wrong.is_missing()) {
+                (true, _) => UNKNOWN_FIELD.into(),
+                (_, true) => "is missing".into(),
+                _ => wrong.problem,
+            };
             FieldProblem { place: place.into(), pointer: wrong.field, detail }
         })
         .collect();

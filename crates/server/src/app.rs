@@ -3,8 +3,10 @@
 use crate::access::audit::Audit;
 use crate::access::guard::Guard;
 use crate::access::keys::{Keys, Who};
+use crate::access::once::UsedKeys;
 use crate::access::rate::Rate;
 use crate::life::Runs;
+use crate::lines::Lines;
 use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::observe::Told;
@@ -17,6 +19,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::watch;
 
 /// What all requests share.
 pub struct App {
@@ -40,6 +43,12 @@ pub struct App {
     pub is_ready: AtomicBool,
     /// The document of the routes.
     pub document: String,
+    /// The keys that requests came under.
+    pub used_keys: UsedKeys,
+    /// What is said in one conversation is said one after the other.
+    pub lines: Lines,
+    /// Becomes true when the server ends.
+    pub closing: watch::Sender<bool>,
     /// What is counted.
     pub metrics: Arc<Metrics>,
     /// What requests are told to.
@@ -85,14 +94,14 @@ impl Tenants {
         Ok(host)
     }
 
-    /// All that there are. Errors: one cannot be used.
-    pub fn all(&self) -> Result<Vec<Host>, Error> {
+    /// All that there are, with those that cannot be used. Errors: their folder cannot be read.
+    pub fn all(&self) -> Result<Vec<Result<Host, Error>>, Error> {
         let entries = match std::fs::read_dir(&self.folder) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries?,
         };
         let names = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<TenantId>().ok());
-        names.map(|tenant| self.host(&tenant)).collect()
+        Ok(names.map(|tenant| self.host(&tenant)).collect())
     }
 
     /// Those that were asked for.
@@ -111,7 +120,14 @@ impl App {
     pub fn host_of(&self, who: &Who) -> Result<Host, Problem> {
         let host = match who.tenant == TenantId::local() {
             true => self.host.clone(),
-            false => self.tenants.host(&who.tenant)?,
+            // What is wrong there is the owner's to see: the server says it when it starts.
+            false => self.tenants.host(&who.tenant).map_err(|_| {
+                let what = format!(
+                    "the configuration of the tenant {} cannot be used; the server's owner sees why at its start",
+                    who.tenant
+                );
+                Problem::new(Kind::UNAVAILABLE, what)
+            })?,
         };
         Ok(host.acting_as(who.principal.clone()))
     }

@@ -4,7 +4,7 @@ use crate::access::keys::{Who, bearer};
 use crate::access::scope::Scope;
 use crate::app::App;
 use crate::problem::{Kind, Problem};
-use crate::stream::May;
+use crate::stream::{May, Watch};
 use axum::extract::ws::WebSocketUpgrade;
 use axum::http::HeaderMap;
 use mainpath::store::Once;
@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::watch;
 
 /// The longest that an answer is waited for by `Prefer: wait=N`, in seconds.
 const LONGEST_WAIT: u64 = 600;
@@ -47,6 +48,33 @@ pub struct Call<Q = Nothing, B = Nothing> {
     pub digest: String,
     /// The socket, where one is asked for.
     pub socket: Option<WebSocketUpgrade>,
+    /// Tells when the client has gone.
+    pub gone: Gone,
+}
+
+/// A client that waits for its answer. When this is dropped it has its answer, or has gone.
+pub struct Client {
+    _here: watch::Sender<()>,
+}
+
+/// See [`Client`].
+#[derive(Clone)]
+pub struct Gone(watch::Receiver<()>);
+
+impl Client {
+    /// A client that is there.
+    pub fn here() -> (Client, Gone) {
+        let (here, gone) = watch::channel(());
+        (Client { _here: here }, Gone(gone))
+    }
+}
+
+impl Gone {
+    /// Waits until the client has gone.
+    pub async fn wait(&self) {
+        let mut gone = self.0.clone();
+        while gone.changed().await.is_ok() {}
+    }
 }
 
 impl<Q, B> Call<Q, B> {
@@ -111,11 +139,11 @@ impl<Q, B> Call<Q, B> {
         name.parse().map_err(|_| Problem::not_found(format!("there is no call {name:?}")))
     }
 
-    /// The request's `Idempotency-Key`. Errors: it is no key.
+    /// The request's `Idempotency-Key`. Errors: it is no key, or was used for another request.
     pub fn once(&self) -> Result<Option<Once>, Problem> {
         let Some(key) = self.headers.get("idempotency-key") else { return Ok(None) };
         let text = key.to_str().unwrap_or_default();
-        if text.is_empty() || text.len() > LONGEST_KEY {
+        if text.is_empty() || text.len() > LONGEST_KEY || !text.bytes().all(|c| c.is_ascii_graphic()) {
             return Err(Problem::new(Kind::INVALID, "Idempotency-Key: 1 to 255 visible ASCII characters"));
         }
         // Keys of different senders differ, and nobody finds them from what is kept.
@@ -125,13 +153,22 @@ impl<Q, B> Call<Q, B> {
         };
         let key = hash(&[self.who.tenant.as_str(), &self.who.name, text]);
         let asked = hash(&[text, &self.digest]);
-        Ok(Some(Once { key, asked }))
+        let once = Once { key, asked };
+        match self.app.used_keys.note(&once) {
+            true => Ok(Some(once)),
+            false => Err(Problem::reused()),
+        }
     }
 
     /// Whether the key of this request is still good, whenever that is asked.
     pub fn may_watch(&self) -> May {
         let (app, name, key) = (Arc::clone(&self.app), self.who.name.clone(), bearer(&self.headers).map(String::from));
         Arc::new(move || app.who(key.as_deref()).is_ok_and(|who| who.name == name))
+    }
+
+    /// What ends a stream besides its trace.
+    pub fn watch(&self) -> Watch {
+        Watch { may: self.may_watch(), closing: self.app.closing.subscribe() }
     }
 
     /// How long the caller wants to wait for the end (`Prefer: wait=N`).

@@ -10,6 +10,7 @@ mod call;
 mod docs;
 mod errors;
 mod life;
+mod lines;
 mod log;
 mod metrics;
 mod observe;

@@ -81,6 +81,7 @@ kinds! {
     MODEL_KEY = "model-key", 422, "There is no key for the model", "Set it where the server runs; see GET /api/models.";
     RATE = "rate-limited", 429, "Too many requests", "Wait as long as Retry-After says.";
     INTERNAL = "internal", 500, "Something failed", "See detail; the log of the server says more.";
+    ELSEWHERE = "other-machine", 502, "Another machine did not answer as it should", "See detail; try again when it is there.";
     UNAVAILABLE = "unavailable", 503, "The server is about to end, or has too much to do", "Try again later.";
     READ_ONLY = "read-only", 507, "Nothing can be written", "Make room on the disk of the server; it goes on by itself.";
 }
@@ -119,6 +120,11 @@ impl Problem {
         Problem { errors: vec![FieldProblem { place: "body".into(), pointer, detail }], ..self }
     }
 
+    /// An `Idempotency-Key` was used for another request.
+    pub fn reused() -> Problem {
+        Problem::new(Kind::REUSED, "the Idempotency-Key was used for another request before")
+    }
+
     /// There is no such thing.
     pub fn not_found(detail: impl Into<String>) -> Problem {
         Problem::new(Kind::NOT_FOUND, detail)
@@ -153,7 +159,7 @@ impl From<Error> for Problem {
             ErrorKind::NotFound => Kind::NOT_FOUND,
             ErrorKind::Busy => Kind::BUSY,
             ErrorKind::Refused => Kind::REFUSED,
-            ErrorKind::Reused => Kind::REUSED,
+            ErrorKind::Reused => return Problem::reused(),
             ErrorKind::ReadOnly => Kind::READ_ONLY,
             _ => Kind::INTERNAL,
         };

@@ -3,7 +3,7 @@
 use crate::access::scope::Scope;
 use crate::call::{Answer, Call, Nothing};
 use crate::errors::Errors;
-use crate::problem::Problem;
+use crate::problem::{FieldProblem, Problem};
 use crate::reply;
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Method, Response};
@@ -126,8 +126,8 @@ fn takes<T: JsonSchema + 'static>() -> Result<Option<Takes>, String> {
     if TypeId::of::<T>() == TypeId::of::<Nothing>() {
         return Ok(None);
     }
-    let root =
-        schemars::generate::SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value();
+    let settings = schemars::generate::SchemaSettings::draft2020_12().with_transform(mainpath::bounded);
+    let root = settings.into_generator().into_root_schema_for::<T>().to_value();
     let rules = Arc::new(schema::Schema::new(&root)?);
     let is_optional = rules.violations(&Value::Object(Default::default())).is_empty();
     Ok(Some(Takes { root, schema: |all| all.subschema_for::<T>(), rules, is_optional }))
@@ -278,16 +278,21 @@ impl Route {
 
 /// The parts of a call by their types. Errors: what the schema does not say and the type demands.
 fn typed<Q: DeserializeOwned, B: DeserializeOwned>(call: Call<Value, Value>) -> Result<Call<Q, B>, Problem> {
-    let Call { app, who, host, path, query, body, headers, digest, socket } = call;
-    let (query, body) = (read(query)?, read(body)?);
-    Ok(Call { app, who, host, path, query, body, headers, digest, socket })
+    let Call { app, who, host, path, query, body, headers, digest, socket, gone } = call;
+    let (query, body) = (read(query, "query")?, read(body, "body")?);
+    Ok(Call { app, who, host, path, query, body, headers, digest, socket, gone })
 }
 
 /// A value as its type. `3.0` is a whole number where one is wanted, as it is to JSON Schema.
-fn read<T: DeserializeOwned>(mut value: Value) -> Result<T, Problem> {
+fn read<T: DeserializeOwned>(mut value: Value, place: &str) -> Result<T, Problem> {
     T::deserialize(&value).or_else(|_| {
         whole(&mut value);
-        serde_json::from_value(value).map_err(|error| Problem::field("", error.to_string()))
+        let wrong = |error: serde_json::Error| FieldProblem {
+            place: place.into(),
+            pointer: String::new(),
+            detail: error.to_string(),
+        };
+        serde_json::from_value(value).map_err(|error| Problem::fields(vec![wrong(error)]))
     })
 }
 

@@ -4,12 +4,14 @@ use crate::access::audit::Audit;
 use crate::access::cors;
 use crate::access::guard::Guard;
 use crate::access::keys::Keys;
+use crate::access::once::UsedKeys;
 use crate::access::rate::Rate;
 use crate::answer::{Path, answer, seal};
 use crate::app::{App, Tenants};
 use crate::docs;
 use crate::errors::Errors;
 use crate::life::{Found, Runs, rest, rested};
+use crate::lines::Lines;
 use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::observe::Told;
@@ -44,6 +46,9 @@ use tokio::sync::{Semaphore, watch};
 /// How long a client may take to say what it wants.
 const HEAD: Duration = Duration::from_secs(10);
 
+/// How long answers may take to arrive at the end.
+const LAST: Duration = Duration::from_secs(2);
+
 /// How long spans that wait may take to be sent at the end.
 const FLUSH: Duration = Duration::from_secs(5);
 
@@ -54,7 +59,7 @@ pub struct Server {
     listener: TcpListener,
     settings: Settings,
     telemetry: Option<Arc<Telemetry>>,
-    serving: Option<Serving>,
+    serving: Serving,
 }
 
 impl Server {
@@ -71,12 +76,15 @@ impl Server {
                 ),
             ));
         }
+        let folder = host.home().data.join("server");
+        let keys = Keys::open(&folder)?;
+        // Two would each take the other's runs for their own.
+        let serving = Serving::begin(&folder)?;
         let listener = TcpListener::bind(address).await.map_err(|error| {
             Error::of_field("server.address", format_args!(" {address} cannot be listened on: {error}"))
         })?;
         let at = listener.local_addr()?;
-        let folder = host.home().data.join("server");
-        let keys = Keys::open(&folder)?;
+        serving.tell(at)?;
         keys.token()?;
         let mut routes = routes::all().map_err(Error::failed)?;
         routes.extend(openai::routes().map_err(Error::failed)?);
@@ -99,14 +107,19 @@ impl Server {
             runs: Runs::default(),
             is_ready: AtomicBool::new(false),
             document,
+            used_keys: UsedKeys::default(),
+            lines: Lines::default(),
+            closing: watch::channel(false).0,
             metrics,
             log: Log::default(),
             tenants: Tenants::new(host.clone(), told),
             host,
         });
         let router = router(&app, routes).merge(people::routes(&app)?).merge(pages(Arc::clone(&app)));
+        let router = router.method_not_allowed_fallback(|uri: Uri| async move {
+            refused(&uri, Kind::METHOD, "this address has no such method")
+        });
         let router = router.layer(axum::middleware::from_fn_with_state(Arc::clone(&app), cors::checked));
-        let serving = Serving::tell(&folder, at)?;
         Ok(Server { app, router, listener, settings, telemetry, serving })
     }
 
@@ -150,7 +163,7 @@ impl Server {
         go_on(&app, settings.resumed_at_once, tell.clone());
         app.is_ready.store(true, Ordering::Release);
         let room = Arc::new(Semaphore::new(settings.connections));
-        let (closing, closed) = watch::channel(false);
+        let closed = app.closing.subscribe();
         tokio::pin!(until);
         loop {
             let permit = tokio::select! {
@@ -183,6 +196,8 @@ impl Server {
                     .timer(TokioTimer::new())
                     .header_read_timeout(HEAD)
                     .max_buf_size(64 << 10)
+                    // Who has said all may close that half and still wait for the answer.
+                    .half_close(true)
                     .serve_connection(TokioIo::new(stream), service)
                     .with_upgrades();
                 tokio::pin!(connection);
@@ -194,9 +209,8 @@ impl Server {
             });
         }
         drop(listener);
-        drop(serving);
         app.is_ready.store(false, Ordering::Release);
-        let _ = closing.send(true);
+        app.closing.send_replace(true);
         let hosts: Vec<Host> = std::iter::once(app.host.clone()).chain(app.tenants.known()).collect();
         let runtimes = hosts.iter().map(|host| host.runtime().clone()).collect();
         let going_on = app.runs.count();
@@ -210,7 +224,12 @@ impl Server {
             telemetry.flush(FLUSH).await;
         }
         hosts.iter().try_for_each(rested)?;
-        app.audit.add(app.now(), "mainpath serve", "server_ended", json!({}))
+        // What is being answered arrives.
+        let all = u32::try_from(settings.connections).unwrap_or(u32::MAX);
+        let _ = tokio::time::timeout(LAST, room.acquire_many(all)).await;
+        app.audit.add(app.now(), "mainpath serve", "server_ended", json!({}))?;
+        drop(serving);
+        Ok(())
     }
 }
 
@@ -227,15 +246,13 @@ fn go_on(app: &Arc<App>, at_once: usize, tell: impl Fn(&str) + Send + Sync + 'st
                 let _ = app.audit.add(app.now(), "mainpath serve", "trace_set_aside", json!({"trace_id": trace}));
             }
         };
-        let hosts = app.tenants.all().map(|others| std::iter::once(app.host.clone()).chain(others));
-        let done = async {
-            for host in hosts? {
-                app.runs.go_on(&host, at_once, told).await?;
+        // One that cannot be used keeps no other from going on.
+        let others = app.tenants.all().unwrap_or_else(|error| vec![Err(error)]);
+        for host in std::iter::once(Ok(app.host.clone())).chain(others) {
+            let done = async { app.runs.go_on(&host?, at_once, told).await };
+            if let Err(error) = done.await {
+                tell(&format!("what broke off cannot be taken up: {error}"));
             }
-            Ok::<(), Error>(())
-        };
-        if let Err(error) = done.await {
-            tell(&format!("what broke off cannot be taken up: {error}"));
         }
     });
 }

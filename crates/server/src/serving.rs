@@ -1,4 +1,4 @@
-//! Where a server of a home listens: so that `mainpath ui` finds the one that runs already.
+//! Where the server of a home listens: so that there is one, and that `mainpath ui` finds it.
 
 use mainpath::Error;
 use rustix::fs::{FlockOperation, flock};
@@ -10,22 +10,28 @@ use std::path::Path;
 
 const FILE: &str = "address";
 
-/// As long as this is held, others find the server. Of several servers of one home the first is found.
+/// As long as this is held, there is no other server of the home.
 pub struct Serving {
-    _file: File,
+    file: File,
 }
 
 impl Serving {
-    /// Tells where this one listens, unless another is told of. Errors: it cannot be written.
-    pub fn tell(folder: &Path, at: SocketAddr) -> Result<Option<Serving>, Error> {
-        let open = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(folder.join(FILE));
-        let mut file = open?;
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-            return Ok(None);
+    /// Begins to be the server of a home. Errors: there is one, or its file cannot be written.
+    pub fn begin(folder: &Path) -> Result<Serving, Error> {
+        let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(folder.join(FILE))?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Serving { file }),
+            Err(_) => {
+                let at = served_at(folder).map_or_else(String::new, |at| format!(", at http://{at}"));
+                Err(Error::failed(format!("a server of this home runs already{at}; stop it first")))
+            }
         }
-        file.set_len(0)?;
-        write!(file, "{at}")?;
-        Ok(Some(Serving { _file: file }))
+    }
+
+    /// Tells where it listens. Errors: that cannot be written.
+    pub fn tell(&self, at: SocketAddr) -> Result<(), Error> {
+        self.file.set_len(0)?;
+        Ok(write!(&self.file, "{at}")?)
     }
 }
 
@@ -44,16 +50,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_is_found_as_long_as_it_runs() {
+    fn a_home_has_one_server_and_it_is_found_as_long_as_it_runs() {
         let folder = tempfile::tempdir().unwrap();
-        let (one, other) = ("127.0.0.1:8000".parse().unwrap(), "127.0.0.1:8001".parse().unwrap());
+        let (one, other): (SocketAddr, SocketAddr) =
+            ("127.0.0.1:8000".parse().unwrap(), "127.0.0.1:801".parse().unwrap());
         assert_eq!(served_at(folder.path()), None);
-        let first = Serving::tell(folder.path(), one).unwrap().unwrap();
-        assert!(Serving::tell(folder.path(), other).unwrap().is_none());
+        let first = Serving::begin(folder.path()).unwrap();
+        first.tell(one).unwrap();
         assert_eq!(served_at(folder.path()), Some(one));
+        let refused = Serving::begin(folder.path()).map(drop).unwrap_err();
+        assert_eq!(refused.message(), "a server of this home runs already, at http://127.0.0.1:8000; stop it first");
         drop(first);
         assert_eq!(served_at(folder.path()), None);
-        let _second = Serving::tell(folder.path(), other).unwrap().unwrap();
+        Serving::begin(folder.path()).unwrap().tell(other).unwrap();
+        let second = Serving::begin(folder.path()).unwrap();
+        second.tell(other).unwrap();
         assert_eq!(served_at(folder.path()), Some(other));
     }
 }

@@ -201,7 +201,8 @@ fn settings(args: ServeArgs, host: &Host, here: PathBuf) -> Settings {
 pub fn keys(command: KeysCommand) -> Result<Exit, Failure> {
     // An agent that could make a key could approve what it does.
     person_only("handle keys")?;
-    let folder = Logs::open()?.home.data.join("server");
+    // A key can be revoked whatever is wrong in the configuration.
+    let folder = Logs::look(|error| eprintln!("! {}", plain(error.message())))?.home.data.join("server");
     let (keys, audit) = (Keys::open(&folder)?, Audit::new(&folder));
     let now = system_clock();
     match command {

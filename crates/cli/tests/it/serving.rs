@@ -1,6 +1,6 @@
 //! `mainpath serve` as a process: it is killed, stopped in order, and goes on where it was.
 
-use crate::support::{LONG, Place, Process, finish, wait_until};
+use crate::support::{LONG, Place, Process, finish, newest, wait_until};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -160,7 +160,7 @@ fn what_waits_for_a_person_is_decided_after_a_restart_by_whoever_comes() {
     let mut served = serve(&place);
     let body = json!({"task": "Write.", "model": format!("scripted:{}", file.display())}).to_string();
     let (status, begun) = served.ask("POST", "/api/traces", "prefer: wait=20\r\n", &body);
-    assert_eq!((status, begun["status"].clone()), (202, json!("waiting")), "{begun}");
+    assert_eq!((status, begun["status"].clone()), (200, json!("waiting")), "{begun}");
     let trace = begun["trace_id"].as_str().unwrap().to_string();
     served.process.signal(Signal::TERM);
     assert_eq!(served.process.end().code, 0);
@@ -280,4 +280,54 @@ fn the_pages_are_opened_signed_in_and_a_server_that_runs_already_is_used() {
     let runs = format!("a server of this home runs already, at http://{}", first.address);
     place.run(&["ui", "--no-browser", "--address", "127.0.0.1:1"]).fails(1, &runs);
     place.run(&["serve", "--address", "somewhere:80"]).fails(2, "it is HOST:PORT, such as 127.0.0.1:9000");
+}
+
+#[test]
+fn a_run_that_asks_nobody_is_not_woken_by_a_key_that_may_not_decide() {
+    let place = Place::new();
+    let script = place.root().join("writes.toml");
+    let call = "{ tool = \"write_text_file\", args = { path = \"b.txt\", content = \"x\" } }";
+    std::fs::write(&script, format!("[[turn]]\ndelay_ms = 3000\ncalls = [{call}]\n[[turn]]\nfinal = \"Written.\"\n"))
+        .unwrap();
+    let model = format!("scripted:{}", script.display());
+    let process = place.start(&["run", "--yes", "--model", &model, "Write."]);
+    wait_until("the model is asked", || {
+        place.ok(&["ls", "--json"]).contains("\"running\"")
+            && place.events(&newest(&place)).iter().any(|event| event["type"] == "model_requested")
+    });
+    process.kill();
+    let trace = newest(&place);
+    let key = place.ok(&["keys", "new", "runner", "--scopes", "read,run"]).trim().to_string();
+    let mut served = serve(&place);
+    let own = std::mem::replace(&mut served.key, key);
+    for (path, body) in [
+        ("rename", json!({"name": "hello"})),
+        ("compact", json!({})),
+        ("mail", json!({"mail": {"type": "rename", "name": "again"}})),
+    ] {
+        let (status, said) = served.ask("POST", &format!("/api/traces/{trace}/{path}"), "", &body.to_string());
+        assert_eq!(status, 202, "{path}: {said}");
+    }
+    for path in ["run", "resume"] {
+        assert_eq!(served.ask("POST", &format!("/api/traces/{trace}/{path}"), "", "").0, 403, "{path}");
+    }
+    let before = place.events(&trace).len();
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!((place.events(&trace).len(), place.work.join("b.txt").exists()), (before, false));
+    served.key = own;
+    assert_eq!(served.ask("POST", &format!("/api/traces/{trace}/resume"), "", "").0, 202);
+    wait_until("it has written", || finished(&place, &trace) == 1);
+    assert!(place.work.join("b.txt").exists());
+}
+
+#[test]
+fn a_home_has_one_server_and_its_keys_can_be_revoked_whatever_is_wrong_in_the_configuration() {
+    let place = Place::new();
+    place.ok(&["keys", "new", "ci"]);
+    let served = serve(&place);
+    let runs = format!("a server of this home runs already, at http://{}; stop it first", served.address);
+    place.run(&["serve", "--address", "127.0.0.1:0"]).fails(1, &runs);
+    std::fs::write(place.home.join("config.toml"), "no_such_key = 1\n").unwrap();
+    place.ok(&["keys", "revoke", "ci"]);
+    assert!(!served.ask("GET", "/api/keys", "", "").1.to_string().contains("\"ci\""));
 }

@@ -26,6 +26,30 @@ pub(super) fn set_limits(limits: &mut Limits, given: &LimitOptions) {
     *limits = std::mem::take(limits).without_zeros();
 }
 
+/// Which of the limits that a caller sets, by its name among [`LimitOptions`], goes beyond one that a home's configuration sets.
+pub fn beyond(given: &LimitOptions, home: &Home) -> Option<&'static str> {
+    let mut kept = Limits::default();
+    home.config.limits.set(&mut kept);
+    let of = |number: Option<u32>| number.map(u64::from);
+    let all = [
+        ("turns", of(given.turns), of(kept.turns)),
+        ("calls", of(given.calls), of(kept.calls)),
+        ("calls_per_turn", of(given.calls_per_turn), of(kept.calls_per_turn)),
+        ("script_runs", of(given.script_runs), of(kept.script_runs)),
+        ("tokens", given.tokens, kept.tokens),
+        ("money", given.money, kept.money),
+        ("time", given.time.map(ms), kept.run_timeout_ms),
+        ("call_time", given.call_time.map(ms), kept.call_timeout_ms),
+        ("approval_time", given.approval_time.map(ms), kept.approval_timeout_ms),
+        ("repeated_failures", of(given.repeated_failures), of(kept.repeated_failures)),
+    ];
+    // 0 is no limit.
+    let is_beyond = |given: u64, kept: u64| kept > 0 && (given == 0 || given > kept);
+    all.into_iter()
+        .find(|(_, given, kept)| given.zip(*kept).is_some_and(|(given, kept)| is_beyond(given, kept)))
+        .map(|(name, ..)| name)
+}
+
 /// The limits that the configuration and the caller set on single tools. Errors: a rate names no tool that there is, or one twice.
 pub(super) fn limit_tools(tools: &mut [ToolSpec], given: &LimitOptions, home: &Home) -> Result<(), Error> {
     let rates = read_rates(&given.rates, tools)?;

@@ -15,6 +15,7 @@ pub(crate) use start::id_of;
 
 pub use basis::Basis;
 pub use builder::Agent;
+pub use limits::beyond;
 pub use model::{Chosen, check_model, choose_model, env, find_model};
 pub(crate) use notes::repository_root;
 pub use offer::REACHING;

@@ -124,8 +124,21 @@ fn wrong_model(host: &Host, model: &str) -> Option<WrongField> {
     Some(WrongField::new("/config/model", error.message()))
 }
 
-fn options(config: &AgentCoreConfig) -> AgentOptions {
+/// The limits that a request sets.
+pub fn limits(config: &AgentCoreConfig) -> LimitOptions {
     let seconds = |seconds: u32| Duration::from_secs(seconds.into());
+    LimitOptions {
+        turns: Some(config.max_steps),
+        calls: config.max_tool_calls,
+        tokens: config.total_token_budget,
+        time: config.timeout.map(seconds),
+        call_time: config.single_call_timeout.map(seconds),
+        observation_chars: config.observation_max_len,
+        ..LimitOptions::default()
+    }
+}
+
+fn options(config: &AgentCoreConfig) -> AgentOptions {
     AgentOptions {
         profile: Some(Profile::AgentCore),
         tools: Some(config.allowed_tools.clone()),
@@ -136,15 +149,7 @@ fn options(config: &AgentCoreConfig) -> AgentOptions {
             tolerant: false,
             ..Sampling::default()
         },
-        limits: LimitOptions {
-            turns: Some(config.max_steps),
-            calls: config.max_tool_calls,
-            tokens: config.total_token_budget,
-            time: config.timeout.map(seconds),
-            call_time: config.single_call_timeout.map(seconds),
-            observation_chars: config.observation_max_len,
-            ..LimitOptions::default()
-        },
+        limits: limits(config),
         ..AgentOptions::default()
     }
 }

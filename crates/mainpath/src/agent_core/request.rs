@@ -94,7 +94,11 @@ impl Conversation {
 impl AgentCoreRequest {
     /// The JSON Schema of requests.
     pub fn schema() -> Value {
-        SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<AgentCoreRequest>().to_value()
+        SchemaSettings::draft2020_12()
+            .with_transform(crate::bounded)
+            .into_generator()
+            .into_root_schema_for::<AgentCoreRequest>()
+            .to_value()
     }
 
     /// A request from its JSON. Errors: every field that its schema does not allow.

@@ -102,7 +102,8 @@ impl Trace {
             Status::Ended(reason) => Error::new(
                 ErrorKind::Refused,
                 format!(
-                    "no run answered that yet: the last run of trace {id} ended for {reason:?}, and what was said waits"
+                    "no run answered that yet: the last run of trace {id} ended for {}, and what was said waits",
+                    reason.as_str()
                 ),
             ),
         })

@@ -56,7 +56,7 @@ impl Trace {
         let read = self.look().await?;
         let refused = |why: &str| Error::new(ErrorKind::Refused, format!("call {call}: {why}; approve it once"));
         let rule = offered_rule(&read.log.events, call).ok_or_else(|| refused("no narrow rule can cover it"))?;
-        if self.sent().await?.is_none() && is_denied(self.call(&read, call)?) {
+        if self.was_denied(call).await? {
             return Err(refused("it was denied"));
         }
         self.approve_as(call, Approval { arguments: None, rule: Some(rule.clone()) }).await?;
@@ -66,6 +66,12 @@ impl Trace {
             ApprovedFor::Always => drop(self.host().home().allow_always(&rule, self.id(), call)?),
         }
         Ok(rule)
+    }
+
+    /// Whether a call was denied, and not decided on by what this handle sent before ([`Trace::once`]). Errors: there is no such call.
+    pub async fn was_denied(&self, call: CallId) -> Result<bool, Error> {
+        let read = self.look().await?;
+        Ok(is_denied(self.call(&read, call)?) && self.sent().await?.is_none())
     }
 
     async fn approve_as(&self, call: CallId, approval: Approval) -> Result<(), Error> {

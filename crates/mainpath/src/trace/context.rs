@@ -4,6 +4,7 @@ use super::handle::Trace;
 use super::read::ReadTrace;
 use crate::Error;
 use mainpath_core::{Bodies, Item, Layout, Log, Section, Shown, State, apply, fixed_parts, layout};
+use mainpath_runtime::sent::{SentRequest, sent};
 use mainpath_types::{CutCause, Event, EventId, EventKind, ListedSkill, Seq, Spec, TraceId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -286,5 +287,11 @@ impl Trace {
     /// none.
     pub async fn context(&self, turn: Option<u32>) -> Result<ContextReport, Error> {
         Ok(Look::new(self.of(&self.look().await?), turn)?.report())
+    }
+
+    /// A request of the model as it was sent, by its number. `None`: there is none, or its model's form is not known here. Errors: the log
+    /// or a blob cannot be read.
+    pub async fn request(&self, number: u32) -> Result<Option<SentRequest>, Error> {
+        Ok(sent(self.host().at(self.id()), self.host().models(), number).await?)
     }
 }

@@ -58,6 +58,18 @@ impl Host {
     }
 }
 
+/// Where a call stands, in words.
+fn stands(state: &CallState) -> &'static str {
+    match state {
+        CallState::Asked => "it waits for an approval",
+        CallState::Ready => "it may start when its turn has come",
+        CallState::Started => "it runs",
+        CallState::Cancelling(_) => "it is being stopped",
+        CallState::Probing => "it is looked whether it ran",
+        CallState::Done(_) => "it has its result",
+    }
+}
+
 impl Trace {
     pub(crate) fn new(host: Host, id: TraceId) -> Trace {
         Trace { host, id, once: None }
@@ -174,8 +186,7 @@ impl Trace {
         let read = self.look().await?;
         let row = self.call(&read, call)?;
         if !fits(row) {
-            let state = serde_json::to_string(&row.state).unwrap_or_default();
-            return Err(Error::new(ErrorKind::Refused, format!("call {call} {not}: {}", state.trim_matches('"'))));
+            return Err(Error::new(ErrorKind::Refused, format!("call {call} {not}: {}", stands(&row.state))));
         }
         let id = self.put(&mail).await?;
         self.decided(id, read.log.head + 1).await
@@ -364,6 +375,7 @@ impl Trace {
 
     /// Checks that the log is complete and unchanged.
     pub async fn verify(&self) -> Result<Report, Error> {
+        self.here()?;
         Ok(verify(self.host.at(&self.id)).await?)
     }
 

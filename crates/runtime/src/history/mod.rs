@@ -7,6 +7,7 @@ mod fork;
 pub mod import;
 pub mod replay;
 pub mod run_stats;
+pub mod sent;
 pub mod telemetry;
 mod untaken;
 pub(crate) mod verify;

@@ -244,15 +244,16 @@ struct Sent {
 }
 
 /// How requests under a spec were encoded: the model's format, the body around the conversation, and a turn's form.
-struct Encoder {
+pub(super) struct Encoder {
     under: Under,
-    provider: Arc<dyn Provider>,
-    frames: Frames,
-    text: Option<TextForm>,
+    pub model: String,
+    pub provider: Arc<dyn Provider>,
+    pub frames: Frames,
+    pub text: Option<TextForm>,
 }
 
 /// The format that requests under a spec were sent in. Neither a key nor a script file is needed to know it.
-fn encoder(models: &dyn Models, events: &[Event], under: Under) -> Option<Encoder> {
+pub(super) fn encoder(models: &dyn Models, events: &[Event], under: Under) -> Option<Encoder> {
     let spec_of = |event: &Event| match &event.kind {
         EventKind::SpecChanged(data) if event.id == under.spec => Some(data.spec.on_model(under.model)),
         _ => None,
@@ -266,7 +267,7 @@ fn encoder(models: &dyn Models, events: &[Event], under: Under) -> Option<Encode
     };
     let text = text_form(&body, &*provider);
     let frames = Frames::new(provider.codec(), &request_head(&body, text));
-    Some(Encoder { under, provider, frames, text })
+    Some(Encoder { under, model: body.model, provider, frames, text })
 }
 
 /// The model that gives the answers of a recorded trace again: those of its main path, in order. Errors: a blob is missing.

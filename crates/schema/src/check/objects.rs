@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::walk::{At, Key, Part, Path, Rule, Seen, TooMuch, Walk};
+use super::walk::{At, Key, Part, Path, Property, Rule, Seen, TooMuch, Walk};
 use crate::value::{cost_of_text, short, shown};
 
 impl<'a> Walk<'a> {
@@ -76,7 +76,7 @@ impl<'a> Walk<'a> {
     }
 
     fn missing(&mut self, at: &At<'_, '_>, name: &str) -> bool {
-        self.broken(at, || format!("{} is missing", shown(&name.into())))
+        self.broken_by(at, Property::Missing(name), || format!("{} is missing", shown(&name.into())))
     }
 
     /// Whether the name of a property fits a schema. It is no part of the value, so it is walked by itself.
@@ -108,7 +108,7 @@ impl<'a> Walk<'a> {
 
     pub(super) fn unknown(&mut self, at: &At<'_, '_>, keywords: &Map<String, Value>, name: &str) -> bool {
         const MOST: usize = 50;
-        self.broken_by(at, name, || {
+        self.broken_by(at, Property::TooMany(name), || {
             let known = keywords.get("properties").and_then(Value::as_object).filter(|known| !known.is_empty());
             let known = known.map_or(String::new(), |known| {
                 let names: Vec<String> = known.keys().take(MOST).map(|name| shown(&name.as_str().into())).collect();

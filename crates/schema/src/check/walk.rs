@@ -88,6 +88,15 @@ pub(super) struct Walk<'a> {
     pub(super) most: usize,
 }
 
+/// A property of an object that is not as it must be.
+#[derive(Clone, Copy)]
+pub(super) enum Property<'a> {
+    /// It is there and must not be.
+    TooMany(&'a str),
+    /// It is not there and must be.
+    Missing(&'a str),
+}
+
 impl<'a> Walk<'a> {
     pub(super) fn spend(&mut self, steps: usize) -> Result<(), TooMuch> {
         self.left = self.left.checked_sub(steps).ok_or(TooMuch)?;
@@ -107,18 +116,23 @@ impl<'a> Walk<'a> {
         self.broken_at(at, None, what)
     }
 
-    /// The same of a property that is too many in the value.
-    pub(super) fn broken_by(&mut self, at: &At<'_, '_>, name: &str, what: impl FnOnce() -> String) -> bool {
-        self.broken_at(at, Some(name), what)
+    /// The same of a property that is too many in the value, or missing.
+    pub(super) fn broken_by(&mut self, at: &At<'_, '_>, property: Property<'_>, what: impl FnOnce() -> String) -> bool {
+        self.broken_at(at, Some(property), what)
     }
 
-    fn broken_at(&mut self, at: &At<'_, '_>, name: Option<&str>, what: impl FnOnce() -> String) -> bool {
+    fn broken_at(&mut self, at: &At<'_, '_>, property: Option<Property<'_>>, what: impl FnOnce() -> String) -> bool {
         self.broken += 1;
         let Some(told) = &mut self.told else { return false };
         if told.len() < self.most {
             let place = at.path.to_string();
-            let field = name.map_or_else(|| place.clone(), |name| Path::Part(at.path, Key::Name(name)).to_string());
-            told.push(Violation { field, problem: short(&what()), place });
+            let of_name = |name| Path::Part(at.path, Key::Name(name)).to_string();
+            let (field, is_missing) = match property {
+                None => (place.clone(), false),
+                Some(Property::TooMany(name)) => (of_name(name), false),
+                Some(Property::Missing(name)) => (of_name(name), true),
+            };
+            told.push(Violation { field, problem: short(&what()), place, is_missing });
             self.left = self.left.saturating_sub(COST_OF_TELLING);
         } else if told.len() == self.most {
             told.push(Violation::of_whole("and more"));

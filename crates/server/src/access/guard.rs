@@ -31,6 +31,9 @@ impl Guard {
     /// The origin that is to be named in the answer, if a page of another origin may ask. Errors: it may not.
     pub fn check(&self, headers: &HeaderMap) -> Result<Option<String>, Problem> {
         let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+        if headers.get_all(header::HOST).iter().count() > 1 {
+            return Err(Problem::new(Kind::FOREIGN, "the request names two hosts"));
+        }
         let host = text(header::HOST).unwrap_or_default();
         if !self.is_own(host) {
             return Err(Problem::new(Kind::FOREIGN, format!("the host {host:?} is not this server's")));

@@ -5,5 +5,6 @@ pub mod codes;
 pub mod cors;
 pub mod guard;
 pub mod keys;
+pub mod once;
 pub mod rate;
 pub mod scope;

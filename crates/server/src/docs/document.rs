@@ -14,6 +14,7 @@ pub fn document(routes: &[Route]) -> Result<String, String> {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
     });
+    let settings = settings.with_transform(mainpath::bounded);
     let mut schemas = settings.into_generator();
     schemas.subschema_for::<Problem>();
     let mut paths: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
@@ -101,14 +102,16 @@ fn operation(route: &Route, schemas: &mut SchemaGenerator) -> Value {
     }
     let mut fails = vec![401, 403, 429, 500, 503];
     if path_parts(route.path).next().is_some() {
-        fails.push(404);
+        fails.extend([404, 502]);
     }
     if route.body.is_some() {
         fails.extend([400, 408, 413, 422, 507]);
     }
-    if route.query.is_some() || route.is_once {
-        fails.push(422);
+    if route.body.is_none() && route.method == axum::http::Method::POST {
+        fails.extend([400, 408, 413]);
     }
+    // Also where there is nothing to give: a field too many is told.
+    fails.push(422);
     if route.is_once {
         fails.push(507);
     }

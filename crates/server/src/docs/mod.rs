@@ -12,6 +12,7 @@ use crate::route::Route;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Path;
+use axum::extract::rejection::PathRejection;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::routing::get;
 use std::sync::Arc;
@@ -37,7 +38,8 @@ pub fn open(app: Arc<App>, routes: &[Route]) -> Router {
         .route("/docs", get(move || async move { sealed(text("text/html; charset=utf-8", &shown)) }))
         .route(
             "/problems/{name}",
-            get(|Path(name): Path<String>| async move {
+            get(|name: Result<Path<String>, PathRejection>| async move {
+                let name = name.map(|Path(name)| name).unwrap_or_default();
                 sealed(match Kind::ALL.iter().find(|kind| kind.name == name) {
                     Some(kind) => text("text/html; charset=utf-8", &page::problem(kind)),
                     None => Problem::not_found("there is no such kind of problem").response(),

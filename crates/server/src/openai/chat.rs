@@ -3,7 +3,7 @@
 use super::chat_answer::{Chunks, Completion, failed};
 use super::conversation::{AgentSettings, BegunRun, HEADERS, WantedRun, begin};
 use super::format::{WantedForm, schema};
-use super::leash::Leash;
+use super::leash::{Leash, left};
 use super::messages::SentMessages;
 use super::refused::{check, unsupported};
 use super::sse;
@@ -148,7 +148,11 @@ async fn complete(call: Call<Nothing, ChatBody>) -> Result<Response<Body>, Probl
         )
     } else {
         let record = loop {
-            match told.next().await {
+            let step = tokio::select! {
+                step = told.next() => step,
+                () = call.gone.wait() => return Err(left()),
+            };
+            match step {
                 Some(Ok(Step::Ended(record))) => break record,
                 Some(Ok(_)) => {}
                 Some(Err(error)) => return Err(error.into()),

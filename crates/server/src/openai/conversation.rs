@@ -134,6 +134,12 @@ fn approvals<Q, B>(call: &Call<Q, B>) -> Result<ApprovalMode, Problem> {
 pub async fn begin<Q, B>(call: &Call<Q, B>, wanted: WantedRun) -> Result<BegunRun, Problem> {
     let session = header(call, "Mainpath-Session")?;
     let slot = call.app.runs.room(&call.host)?;
+    // Until its run has begun, so that each request has the answer to what it said, and a name becomes one conversation.
+    let line = wanted.previous.as_ref().map(|previous| previous.trace.to_string()).or(session.map(String::from));
+    let _turn = match line {
+        Some(name) => Some(call.app.lines.turn(format!("{} {name}", call.who.tenant)).await),
+        None => None,
+    };
     let run = match (&wanted.previous, session) {
         (Some(_), Some(_)) => {
             return Err(unsupported("/previous_response_id", "give this or the header Mainpath-Session, not both"));
@@ -235,7 +241,10 @@ fn check_settings<Q, B>(call: &Call<Q, B>, wanted: &WantedRun, record: &RunRecor
         let why = format!("the conversation was begun with {}, and keeps it", mode.as_str().unwrap_or_default());
         return Err(wrong_header("Mainpath-Approvals", &why));
     }
-    let asked = &wanted.settings;
+    // As the log keeps them: without secrets.
+    let redacted = |text: &String| call.host.runtime().config().vault.redact(text);
+    let asked =
+        AgentSettings { instructions: wanted.settings.instructions.as_ref().map(redacted), ..wanted.settings.clone() };
     let of_preset = spec.preset.as_ref().map(|preset| format!("mainpath/{}", preset.name));
     let known = match kept(record) {
         Some(kept) => kept,

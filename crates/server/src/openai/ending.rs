@@ -77,7 +77,7 @@ pub struct Details {
     /// What it cost, in millionths.
     pub cost_micros: u64,
     /// What it waits for: `approval 4.0`, `answer 4.0`, …
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits_for: Vec<String>,
 }
 

@@ -3,10 +3,16 @@
 
 use crate::app::App;
 use crate::call::Call;
+use crate::problem::{Kind, Problem};
 use mainpath::{Host, Trace};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tokio::runtime::Handle;
+
+/// What is answered to a client that has gone.
+pub fn left() -> Problem {
+    Problem::new(Kind::UNAVAILABLE, "the client has gone")
+}
 
 /// Stops a run when it is dropped before the run has ended.
 pub struct Leash {

@@ -2,6 +2,8 @@
 
 use super::refused::unsupported;
 use crate::problem::Problem;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
 /// A conversation that was sent, every piece of which is understood.
@@ -153,14 +155,20 @@ fn check_part(part: &Value, pointer: &str) -> Result<(), Problem> {
     }
 }
 
+/// Whether this is an address from which images come, or an image itself.
+fn is_image(url: &str) -> bool {
+    match url.strip_prefix("data:image/").and_then(|data| data.split_once(";base64,")) {
+        Some((_, data)) => !data.is_empty() && STANDARD.decode(data).is_ok(),
+        None => url.starts_with("https://") || url.starts_with("http://"),
+    }
+}
+
 fn check_image(part: &Value, pointer: &str) -> Result<(), Problem> {
     let image = part.get("image_url");
     let url = image.and_then(|image| image.get("url").unwrap_or(image).as_str());
-    if url.is_none() {
-        return Err(unsupported(
-            format!("{pointer}/image_url"),
-            "is no address: only images by their address are supported",
-        ));
+    if !url.is_some_and(is_image) {
+        let what = "is no image: give its address (https://…), or data:image/TYPE;base64,…";
+        return Err(unsupported(format!("{pointer}/image_url"), what));
     }
     let detail = part.get("detail").or_else(|| image.and_then(|image| image.get("detail")));
     match detail.and_then(Value::as_str) {

@@ -6,6 +6,7 @@ use crate::call::Call;
 use crate::errors::Errors;
 use crate::problem::{Kind, Problem};
 use crate::route::{Route, group};
+use crate::routes::start::check_model;
 use mainpath::ErrorKind;
 use mainpath::presets::{Listed, Standing};
 use schemars::JsonSchema;
@@ -73,6 +74,7 @@ async fn list(call: Call) -> Result<ModelList, Problem> {
 async fn get(call: Call) -> Result<Model, Problem> {
     let id = call.part("id");
     let Some(named) = id.strip_prefix(BEGIN) else {
+        check_model(&call, id)?;
         check(&call, id).map_err(|problem| if problem.status == 404 { none(id, &problem.detail) } else { problem })?;
         let owned_by = id.split(':').next().unwrap_or_default().to_string();
         return Ok(Model { id: id.into(), object: "model", created: 0, owned_by });
@@ -105,6 +107,7 @@ pub async fn find<Q, B>(call: &Call<Q, B>, name: &str, folder: Option<&str>) -> 
     let presets = call.host.presets(&folder)?;
     let preset = presets.choose(named.unwrap_or(USUAL)).map_err(|error| none(name, error.message()))?;
     if named.is_none() {
+        check_model(call, name)?;
         check(call, name)
             .map_err(|problem| if problem.status == 404 { none(name, &problem.detail) } else { problem })?;
         return Ok(Agent { preset: preset.name.clone(), model: Some(name.into()) });

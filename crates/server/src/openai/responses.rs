@@ -3,7 +3,7 @@
 use super::chat::effort;
 use super::conversation::{AgentSettings, BegunRun, HEADERS, ResponseId, WantedRun, begin};
 use super::format::{WantedForm, schema};
-use super::leash::Leash;
+use super::leash::{Leash, left};
 use super::messages::SentMessages;
 use super::refused::{check, unsupported};
 use super::response::ResponseObject;
@@ -12,7 +12,7 @@ use super::sse;
 use super::told::{Step, ToldRun};
 use crate::about;
 use crate::access::scope::Scope;
-use crate::call::{Call, Nothing};
+use crate::call::{Call, Gone, Nothing};
 use crate::errors::Errors;
 use crate::problem::{Kind, Problem};
 use crate::reply;
@@ -195,7 +195,7 @@ async fn create(call: Call<Nothing, ResponseBody>) -> Result<Response<Body>, Pro
         let events = ResponseEvents::new(id.clone(), &record, Some(background), None);
         sse::response(told, Some(leash), call.may_watch(), events)
     } else {
-        let record = if background { record } else { ended(&mut told).await? };
+        let record = if background { record } else { ended(&mut told, &call.gone).await? };
         leash.release();
         let previous_response_id = asked;
         let response =
@@ -205,9 +205,13 @@ async fn create(call: Call<Nothing, ResponseBody>) -> Result<Response<Body>, Pro
     Ok(with_trace(response, &id))
 }
 
-async fn ended(told: &mut ToldRun) -> Result<RunRecord, Problem> {
+async fn ended(told: &mut ToldRun, gone: &Gone) -> Result<RunRecord, Problem> {
     loop {
-        match told.next().await {
+        let step = tokio::select! {
+            step = told.next() => step,
+            () = gone.wait() => return Err(left()),
+        };
+        match step {
             Some(Ok(Step::Ended(record))) => return Ok(*record),
             Some(Ok(_)) => {}
             Some(Err(error)) => return Err(error.into()),

@@ -1,6 +1,6 @@
 //! The agent core as a tool that other systems call: one request, one run, its outputs field by field.
 
-use super::start::check_model;
+use super::start::{check_limits, check_model};
 use crate::about;
 use crate::access::scope::Scope;
 use crate::call::{Call, Nothing};
@@ -10,7 +10,7 @@ use crate::route::{Gives, Route, group};
 use crate::stream::{Feed, Frame, Wanted, sse};
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, header};
-use mainpath::agent_core::{AgentCoreRequest, Executed, Refused, Terms, WrongField};
+use mainpath::agent_core::{AgentCoreRequest, Executed, Refused, Terms, WrongField, limits};
 use mainpath::{Error, Trace};
 use serde_json::json;
 
@@ -55,6 +55,13 @@ impl Problem {
 async fn execute(call: Call<Nothing, AgentCoreRequest>) -> Result<Response<Body>, Problem> {
     let terms = Terms { workspace: call.app.workspace(&call.who, None)?, once: call.once()? };
     check_model(&call, &call.body.config.model)?;
+    check_limits(&call, &limits(&call.body.config), |name| match name {
+        "turns" => "/config/max_steps",
+        "calls" => "/config/max_tool_calls",
+        "tokens" => "/config/total_token_budget",
+        "time" => "/config/timeout",
+        _ => "/config/single_call_timeout",
+    })?;
     let slot = call.app.runs.room(&call.host)?;
     let run = call.host.agent_core(&call.body, terms).await?;
     let trace = run.trace().clone();
@@ -63,7 +70,7 @@ async fn execute(call: Call<Nothing, AgentCoreRequest>) -> Result<Response<Body>
     if accept.is_some_and(|accept| accept.contains("text/event-stream")) {
         let wanted = Wanted { deltas: true, ..Wanted::default() };
         let last = trace.clone();
-        let feed = Feed::open(trace, wanted, call.may_watch()).await?.ending_with(async move { result(&last).await });
+        let feed = Feed::open(trace, wanted, call.watch()).await?.ending_with(async move { result(&last).await });
         return Ok(sse::response(call.app.watched(feed)));
     }
     // What waits for the end is the run's, not the caller's: who goes away finds its outputs under the same key.

@@ -70,15 +70,19 @@ pub struct Sent {
     status: &'static str,
 }
 
-/// Whoever drives the trace reads it; if nobody does, this server goes on with it.
+/// Whoever drives the trace reads it; if nobody does, this server goes on with it, unless that needs a key that may decide.
 pub async fn sent<Q, B>(call: &Call<Q, B>, trace: &Trace) -> Result<Answer<Sent>, Problem> {
-    call.app.runs.drive(&call.host, trace).await?;
+    if call.check_drive(trace).await.is_ok() {
+        call.app.runs.drive(&call.host, trace).await?;
+    }
     Ok(Answer::with(202, Sent { trace_id: trace.id().clone(), status: "sent" }))
 }
 
 async fn stop(call: Call) -> Result<Answer<Sent>, Problem> {
     let trace = call.trace_once().await?;
     trace.stop().await?;
+    // A run that is stopped begins nothing any more, whoever goes on with it.
+    call.app.runs.drive(&call.host, &trace).await?;
     sent(&call, &trace).await
 }
 
@@ -137,7 +141,8 @@ async fn compact(call: Call<Nothing, CompactBody>) -> Result<Answer<Sent>, Probl
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RenameBody {
-    /// The name.
+    /// The name: one line of at most 80 letters.
+    #[schemars(length(min = 1, max = 80), regex(pattern = r"^[^\x00-\x1f\x7f]+$"))]
     name: String,
 }
 

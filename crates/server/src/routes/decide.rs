@@ -5,7 +5,7 @@ use super::traces::most;
 use crate::about;
 use crate::access::scope::Scope;
 use crate::call::{Answer, Call, Nothing};
-use crate::problem::Problem;
+use crate::problem::{Kind, Problem};
 use crate::route::{Route, group};
 use mainpath::event::Stamped;
 use mainpath::index::Wanted;
@@ -194,6 +194,9 @@ struct DecideBody {
     /// With an approval: the rule that is offered with the call holds for later ones. `always` needs the scope `admin`.
     #[serde(rename = "for")]
     lasting: Option<Lasting>,
+    /// With an approval of a call that was denied: it is made after all.
+    #[serde(default)]
+    reopen: bool,
     /// With a denial: why.
     reason: Option<String>,
 }
@@ -222,6 +225,13 @@ async fn decide(call: Call<Nothing, DecideBody>) -> Result<Answer<Sent>, Problem
         }
         DecideBody { arguments: Some(_), lasting: Some(_), .. } => {
             return Err(Problem::field("/for", "is for the call as it stands, not for other arguments"));
+        }
+        DecideBody { decision: Decision::Deny, reopen: true, .. } => {
+            return Err(Problem::field("/reopen", "goes with an approval"));
+        }
+        DecideBody { decision: Decision::Approve, reopen: false, .. } if trace.was_denied(which).await? => {
+            let what = "the call was denied; send reopen: true to have it made after all";
+            return Err(Problem::new(Kind::REFUSED, what));
         }
         DecideBody { decision: Decision::Deny, reason, .. } => trace.deny(which, reason.clone()).await?,
         DecideBody { arguments: Some(arguments), .. } => {
@@ -252,6 +262,9 @@ struct AnswerBody {
 
 async fn answer(call: Call<Nothing, AnswerBody>) -> Result<Answer<Sent>, Problem> {
     let (trace, which) = (call.trace_once().await?, call.call()?);
+    if call.body.answer.trim().is_empty() {
+        return Err(Problem::field("/answer", "is empty"));
+    }
     trace.answer(which, call.body.answer.as_str()).await?;
     sent(&call, &trace).await
 }

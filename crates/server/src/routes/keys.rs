@@ -59,6 +59,7 @@ struct KeyBody {
     /// Whose traces it reaches; without it, those of the key that asks.
     tenant: Option<TenantId>,
     /// After how many seconds it is good for nothing.
+    #[schemars(range(min = 1))]
     expires_in_s: Option<u32>,
 }
 
@@ -129,7 +130,7 @@ struct Acts {
 
 async fn audit(call: Call<AuditQuery>) -> Result<Acts, Problem> {
     if call.who.tenant != TenantId::local() {
-        return Err(Problem::not_found("the acts of this server are its owner's to see"));
+        return Err(Problem::new(Kind::FORBIDDEN, "the acts of this server are its owner's to see"));
     }
     Ok(Acts { acts: call.app.audit.read(most(call.query.limit))? })
 }

@@ -28,6 +28,11 @@ pub fn routes() -> Result<Vec<Route>, String> {
                 Scope::Read,
                 context,
             ),
+            Route::json(
+                about!(GET "/api/traces/{id}/requests/{number}" get_request "What the model was sent, by the number of the request."),
+                Scope::Read,
+                request,
+            ),
             Route::json(about!(GET "/api/traces/{id}/stats" get_stats "What each run took."), Scope::Read, stats),
             Route::other(
                 about!(GET "/api/traces/{id}/export" export_trace "The trace for people, or for other programs."),
@@ -94,6 +99,28 @@ async fn context(call: Call<ContextQuery>) -> Result<Context, Problem> {
     let mut report = object(json!(report));
     report.remove("trace_id");
     Ok(Context { trace_id, report })
+}
+
+/// A request of the model.
+#[derive(Serialize, JsonSchema)]
+struct ModelRequest {
+    /// Its number in the trace.
+    request: u32,
+    /// The turn that it began.
+    turn: u32,
+    /// The model that was asked.
+    model: String,
+    /// What was sent, without secrets, in the form of the model's vendor.
+    body: Map<String, Value>,
+}
+
+async fn request(call: Call) -> Result<ModelRequest, Problem> {
+    let number = call.part("number");
+    let none = || Problem::not_found(format!("there is no request {:?}", number.chars().take(20).collect::<String>()));
+    let trace = call.trace().await?;
+    let sent = trace.request(number.parse().map_err(|_| none())?).await?.ok_or_else(none)?;
+    let body = serde_json::from_slice(&sent.body).unwrap_or_default();
+    Ok(ModelRequest { request: sent.request, turn: sent.turn, model: sent.model, body: object(body) })
 }
 
 /// What runs took.

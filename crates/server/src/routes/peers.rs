@@ -156,7 +156,10 @@ async fn mail(call: Call<Nothing, MailBody>) -> Result<Answer<Posted>, Problem> 
         | Mail::Goals { .. } => return Err(Problem::field("/mail/type", "cannot be sent from another machine")),
     }
     let id = trace.post(&mail).await?;
-    call.app.runs.drive(&call.host, &trace).await?;
+    // A run that is stopped begins nothing any more, whoever goes on with it.
+    if matches!(mail, Mail::Stop) || call.check_drive(&trace).await.is_ok() {
+        call.app.runs.drive(&call.host, &trace).await?;
+    }
     drop(slot);
     Ok(Answer::with(202, Posted { trace_id: trace.id().clone(), mail: id }))
 }

@@ -7,6 +7,7 @@ use crate::call::{Answer, Call};
 use crate::life::Slot;
 use crate::problem::Problem;
 use crate::route::{Route, group};
+use mainpath::runtime::Phase;
 use mainpath::types::{Seq, TraceId};
 use mainpath::{Outcome, Run, Status, Trace};
 use schemars::JsonSchema;
@@ -90,22 +91,36 @@ pub async fn begun<Q, B>(call: &Call<Q, B>, slot: Slot, run: Run) -> Result<Answ
         return Ok(Answer::with(202, said("started", None)).header("location", format!("/api/traces/{}", trace.id())));
     };
     let applied = |answer: Answer<Begun>| answer.header("preference-applied", format!("wait={}", wait.as_secs()));
-    Ok(applied(match tokio::time::timeout(wait, ended(run)).await {
-        Ok(Ok(outcome)) => Answer::with(200, said("ended", Some(outcome))),
-        Ok(Err(error)) => match trace.status().await? {
+    let mut closing = call.app.closing.subscribe();
+    let outcome = tokio::select! {
+        outcome = run.outcome() => outcome,
+        () = waits(call, &trace) => return Ok(applied(Answer::with(200, said("waiting", None)))),
+        // A server that ends says where the run is found by its next start.
+        _ = closing.wait_for(|is_closing| *is_closing) => return Ok(applied(Answer::with(202, said("started", None)))),
+        () = tokio::time::sleep(wait) => return Ok(applied(Answer::with(202, said("started", None)))),
+    };
+    Ok(applied(match outcome {
+        Ok(outcome) => Answer::with(200, said("ended", Some(outcome))),
+        Err(error) => match trace.status().await? {
             Status::Waiting(_) => Answer::with(200, said("waiting", None)),
             _ => return Err(error.into()),
         },
-        Err(_) => Answer::with(202, said(if waits(&trace).await? { "waiting" } else { "started" }, None)),
     }))
 }
 
-async fn ended(run: Run) -> Result<Outcome, mainpath::Error> {
-    run.outcome().await
-}
-
-async fn waits(trace: &Trace) -> Result<bool, Problem> {
-    Ok(matches!(trace.status().await?, Status::Waiting(_)))
+/// Returns when a run waits for people.
+async fn waits<Q, B>(call: &Call<Q, B>, trace: &Trace) {
+    let mut phases = call.host.runtime().phase(call.host.whose(), trace.id());
+    loop {
+        let is_parked = matches!(*phases.borrow_and_update(), Phase::Parked(_));
+        if is_parked && matches!(trace.status().await, Ok(Status::Waiting(_))) {
+            return;
+        }
+        // Looked at also where nothing has changed: an agent that it waits for may begin to wait.
+        if let Ok(Err(_)) = tokio::time::timeout(AT_ONCE, phases.changed()).await {
+            return std::future::pending().await;
+        }
+    }
 }
 
 async fn start(call: Call<crate::call::Nothing, NewAgent>) -> Result<Answer<Begun>, Problem> {

@@ -3,7 +3,7 @@
 use crate::access::scope::Scope;
 use crate::call::Call;
 use crate::problem::{Kind, Problem};
-use mainpath::agent::{AgentOptions, LimitOptions, PromptOptions, Sampling};
+use mainpath::agent::{AgentOptions, LimitOptions, PromptOptions, Sampling, beyond};
 use mainpath::providers::history::Loose;
 use mainpath::types::{Access, ApprovalMode, Effort, GoalId, Relations, TenantId, TraceId};
 use mainpath::{Agent, Error, ErrorKind, Run};
@@ -30,7 +30,8 @@ pub struct NewAgent {
     pub workspace: Option<String>,
     /// The id of its trace, which must be new; without it one is made.
     pub trace_id: Option<TraceId>,
-    /// A name for its trace.
+    /// A name for its trace: one line of at most 80 letters.
+    #[schemars(length(min = 1, max = 80), regex(pattern = r"^[^\x00-\x1f\x7f]+$"))]
     pub name: Option<String>,
     /// For whom it works, as the caller knows them.
     pub uid: Option<String>,
@@ -199,7 +200,20 @@ impl NewAgent {
         if !self.rules.allow.is_empty() {
             call.needs(Scope::Approve, "rules.allow")?;
         }
-        self.model.iter().chain(&self.fallback).try_for_each(|model| check_model(call, model))
+        self.model.iter().chain(&self.fallback).try_for_each(|model| check_model(call, model))?;
+        let pointer = |name: &str| match name {
+            "turns" => "/limits/max_iterations",
+            "calls" => "/limits/max_tool_calls",
+            "calls_per_turn" => "/limits/max_calls_per_turn",
+            "script_runs" => "/limits/max_script_runs",
+            "tokens" => "/limits/max_tokens",
+            "money" => "/limits/max_cost_micros",
+            "time" => "/limits/timeout_s",
+            "call_time" => "/limits/call_timeout_s",
+            "approval_time" => "/limits/approval_timeout_s",
+            _ => "/limits/repeated_failures",
+        };
+        check_limits(call, &self.limits.options(), pointer)
     }
 
     /// The agent, ready to be started.
@@ -261,9 +275,12 @@ impl NewAgent {
 
 /// An id that a caller may give a new trace. Errors: it is one of another machine, or says that the trace belongs to another.
 fn own_id(id: &TraceId) -> Result<&TraceId, Problem> {
-    match id.elsewhere().is_some() || id.as_str().contains('@') {
-        true => Err(Problem::field("/trace_id", "must be letters, digits and -_. alone")),
-        false => Ok(id),
+    if id.elsewhere().is_some() || id.as_str().contains('@') {
+        return Err(Problem::field("/trace_id", "must be letters, digits and -_. alone"));
+    }
+    match id.as_str() {
+        "running" => Err(Problem::field("/trace_id", "is the name of a list")),
+        _ => Ok(id),
     }
 }
 
@@ -300,6 +317,23 @@ pub fn check_model<Q, B>(call: &Call<Q, B>, model: &str) -> Result<(), Problem> 
         true => Ok(()),
         false => {
             Err(Problem::new(Kind::FORBIDDEN, "tenants use models of known providers, or those of their config.toml"))
+        }
+    }
+}
+
+/// What a run may use at most is set by `[limits]` of the home that it runs in; only the server's owner goes beyond. `pointer`: the field of
+/// a limit. Errors: a limit goes beyond.
+pub fn check_limits<Q, B>(
+    call: &Call<Q, B>,
+    given: &LimitOptions,
+    pointer: impl FnOnce(&str) -> &'static str,
+) -> Result<(), Problem> {
+    let is_owner = call.who.tenant == TenantId::local() && call.who.may(Scope::Admin);
+    match beyond(given, call.host.home()).filter(|_| !is_owner) {
+        None => Ok(()),
+        Some(name) => {
+            let why = "is beyond [limits] of the configuration, which a key of the owner with the scope admin may change alone";
+            Err(Problem::new(Kind::FORBIDDEN, why).of_field(pointer(name)))
         }
     }
 }

@@ -105,7 +105,7 @@ async fn events(call: Call<EventsQuery>) -> Result<Response<Body>, Problem> {
         return page(&call, &trace, &wanted).await;
     }
     let is_resumed = wanted.cursor.is_some();
-    let feed = Feed::open(trace, wanted, call.may_watch()).await?;
+    let feed = Feed::open(trace, wanted, call.watch()).await?;
     // A page's EventSource comes back for ever unless it is told that nothing follows.
     if is_resumed && feed.is_over {
         let mut response = Response::new(Body::empty());
@@ -142,7 +142,7 @@ async fn watch(mut call: Call<EventsQuery>) -> Result<Response<Body>, Problem> {
         return Err(Problem::new(Kind::UNSUPPORTED, "this is a WebSocket: ask for an upgrade, or use …/events"));
     };
     let wanted = call.query.wanted(None);
-    let feed = call.app.watched(Feed::open(trace, wanted, call.may_watch()).await?);
+    let feed = call.app.watched(Feed::open(trace, wanted, call.watch()).await?);
     let upgrade = upgrade.max_message_size(64 << 10).max_frame_size(64 << 10).protocols(["mainpath"]);
     Ok(upgrade.on_upgrade(|opened| socket::give(opened, feed)))
 }

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::sync::watch;
 
 /// A frame.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,20 +53,28 @@ pub struct Feed {
     held: Option<Box<dyn Send>>,
     /// Whether, when it was opened, all had been seen and nothing went on.
     pub is_over: bool,
-    /// Whether whoever watches may still do so.
-    may: May,
+    watch: Watch,
     looked: Instant,
 }
 
 /// Says whether whoever watches may still do so.
 pub type May = Arc<dyn Fn() -> bool + Send + Sync>;
 
+/// What ends a stream besides its trace.
+#[derive(Clone)]
+pub struct Watch {
+    /// Whether whoever watches may still do so.
+    pub may: May,
+    /// Whether the server ends.
+    pub closing: watch::Receiver<bool>,
+}
+
 /// How often that is asked.
 const LOOK: Duration = Duration::from_secs(1);
 
 impl Feed {
     /// Opens the frames of a trace: first what waits for people now, then, where the place was none, that and from where it goes on.
-    pub async fn open(trace: Trace, wanted: Wanted, may: May) -> Result<Feed, Error> {
+    pub async fn open(trace: Trace, wanted: Wanted, watch: Watch) -> Result<Feed, Error> {
         let state = trace.state().await?;
         let head = state.log.last;
         let mut ready = VecDeque::from([open(&trace, head).await?]);
@@ -93,7 +102,7 @@ impl Feed {
             last: None,
             held: None,
             is_over,
-            may,
+            watch,
             looked: Instant::now(),
         })
     }
@@ -115,7 +124,7 @@ impl Feed {
         loop {
             if self.looked.elapsed() >= LOOK {
                 self.looked = Instant::now();
-                if !(self.may)() {
+                if !(self.watch.may)() {
                     self.ready.clear();
                     self.end_with("the key is revoked or has expired");
                 }
@@ -132,6 +141,8 @@ impl Feed {
             };
             let Ok(next) = tokio::time::timeout(LOOK, run.next()).await else { continue };
             match next {
+                // What goes on is gone on with by the next start: whoever watches comes back.
+                None if self.is_closing() => self.has_ended = true,
                 Some(Ok(event)) => self.take(&event),
                 Some(Err(error)) => self.end_with(error.message()),
                 None if self.wanted.follow => {
@@ -159,6 +170,11 @@ impl Feed {
                 }
             }
         }
+    }
+
+    /// Whether the server ends, and not what is watched.
+    pub fn is_closing(&self) -> bool {
+        *self.watch.closing.borrow()
     }
 
     fn end_with(&mut self, why: &str) {

@@ -6,4 +6,4 @@ pub mod socket;
 pub mod sse;
 
 pub use cursor::Cursor;
-pub use feed::{Feed, Frame, May, Wanted};
+pub use feed::{Feed, Frame, May, Wanted, Watch};

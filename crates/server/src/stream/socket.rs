@@ -16,7 +16,10 @@ pub async fn give(mut socket: WebSocket, mut feed: Feed) {
             frame = feed.next() => match frame {
                 Some(frame) => Message::Text(frame.data.to_string().into()),
                 None => {
-                    let over = CloseFrame { code: close_code::NORMAL, reason: "nothing goes on".into() };
+                    let over = match feed.is_closing() {
+                        true => CloseFrame { code: close_code::AWAY, reason: "the server ends; come back with the cursor".into() },
+                        false => CloseFrame { code: close_code::NORMAL, reason: "nothing goes on".into() },
+                    };
                     let _ = tokio::time::timeout(PATIENCE, socket.send(Message::Close(Some(over)))).await;
                     return;
                 }

@@ -7,6 +7,7 @@ mod agent_core;
 mod bodies;
 mod fuzz;
 mod metrics;
+mod misuse;
 mod once;
 mod openai;
 mod openai_sdk;
