@@ -13,6 +13,7 @@ export class Place {
   private process: ChildProcess | undefined;
   private front: Front | undefined;
   private address = "";
+  private scripts = 0;
   key = "";
 
   private constructor(readonly folder: string) {}
@@ -96,11 +97,23 @@ export class Place {
     return (await (await this.ask("GET", path)).json()) as T;
   }
 
-  /** Starts an agent and gives its trace, when its run has ended or waits, or after so many seconds. */
-  async run(turns: object[], more: object = {}, wait = 20): Promise<string> {
-    const body = { task: "Look around.", model: await this.model(turns, `script-${Date.now()}`), ...more };
-    const answer = await this.ask("POST", "/api/traces", body, { prefer: `wait=${wait}` });
-    return ((await answer.json()) as { trace_id: string }).trace_id;
+  /** Starts an agent and gives its trace, at once or when its run has ended or waits for a person. */
+  async run(turns: object[], more: object = {}, until: "begun" | "rest" = "rest"): Promise<string> {
+    const body = { task: "Look around.", model: await this.model(turns, `script-${this.scripts++}`), ...more };
+    const answer = await this.ask("POST", "/api/traces", body);
+    const trace = ((await answer.json()) as { trace_id: string }).trace_id;
+    if (until === "rest") await this.rest(trace);
+    return trace;
+  }
+
+  /** Waits until nothing goes on in a trace. */
+  async rest(trace: string): Promise<void> {
+    for (let round = 0; round < 400; round++) {
+      const { status } = await this.get<{ status: string }>(`/api/traces/${trace}`);
+      if (status !== "running") return;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    throw new Error(`${trace} still runs`);
   }
 }
 

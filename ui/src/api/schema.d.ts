@@ -453,6 +453,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/traces/{id}/blobs/{hash}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A long text that the log of a trace names.
+         * @description A long text that the log of a trace names.
+         *
+         *     Needs the scope `read`.
+         */
+        get: operations["get_blob"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/traces/{id}/clear": {
         parameters: {
             query?: never;
@@ -601,6 +623,50 @@ export interface paths {
          *     Needs the scope `run`.
          */
         post: operations["interrupt_call"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/traces/{id}/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The events of a trace as its log has them, from one on, for another Mainpath.
+         * @description The events of a trace as its log has them, from one on, for another Mainpath.
+         *
+         *     Needs the scope `read`.
+         */
+        get: operations["get_log"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/traces/{id}/mail": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sends a trace what another Mainpath has for it, as mailboxes hold it.
+         * @description Sends a trace what another Mainpath has for it, as mailboxes hold it.
+         *
+         *     Needs the scope `run`.
+         */
+        post: operations["send_mail"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1015,6 +1081,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the server has counted since it began, over all tenants.
+         * @description What the server has counted since it began, over all tenants.
+         *
+         *     Needs the scope `read`.
+         */
+        get: operations["get_metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/openapi.json": {
         parameters: {
             query?: never;
@@ -1049,6 +1137,160 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/agent_core/execute": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Has an agent do a task under a tool's contract, and answers with what came of it. Nobody is asked: a call that needs a person is denied.
+         * @description Has an agent do a task under a tool's contract, and answers with what came of it. Nobody is asked: a call that needs a person is denied.
+         *
+         *     Needs the scope `run`.
+         */
+        post: operations["execute_agent_core"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/chat/completions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Has an agent answer a conversation: its tools run inside Mainpath, under its rules.
+         * @description Has an agent answer a conversation: its tools run inside Mainpath, under its rules.
+         *
+         *     Needs the scope `run`.
+         */
+        post: operations["openai_chat"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The agents of this server, each as a model.
+         * @description The agents of this server, each as a model.
+         *
+         *     Needs the scope `run`.
+         */
+        get: operations["openai_list_models"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/models/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * An agent as a model, such as `mainpath/explore`; or a model by itself.
+         * @description An agent as a model, such as `mainpath/explore`; or a model by itself.
+         *
+         *     Needs the scope `run`.
+         */
+        get: operations["openai_get_model"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/responses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Has an agent answer: its tools run inside Mainpath, under its rules.
+         * @description Has an agent answer: its tools run inside Mainpath, under its rules.
+         *
+         *     Needs the scope `run`.
+         */
+        post: operations["openai_create_response"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/responses/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A response, or with `stream` its events.
+         * @description A response, or with `stream` its events.
+         *
+         *     Needs the scope `run`.
+         */
+        get: operations["openai_get_response"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/responses/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stops the run of a response.
+         * @description Stops the run of a response.
+         *
+         *     Needs the scope `run`.
+         */
+        post: operations["openai_cancel_response"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1066,10 +1308,89 @@ export interface components {
             /** @description To what, and how. */
             what: unknown;
         };
+        /** @description What was to be done. */
+        Action: {
+            /** @description Its arguments: an object, or a text where they are no JSON. */
+            args: unknown;
+            /** @description The tool. */
+            tool: string;
+        };
         /** @description What was done. */
         Acts: {
             /** @description Newest first. */
             acts: components["schemas"]["Act"][];
+        };
+        /** @description What an agent is like. What is not said comes from the profile `agent_core` and the configuration of the host. */
+        AgentCoreConfig: {
+            /** @description The tools that it may use: names, aliases and patterns. Empty: none. */
+            allowed_tools: string[];
+            /**
+             * Format: uint32
+             * @description Answers of the model.
+             */
+            max_steps: number;
+            /**
+             * Format: uint32
+             * @description Tool calls.
+             */
+            max_tool_calls?: number | null;
+            /** @description The model, such as `openai:gpt-4o-mini`. */
+            model: string;
+            /**
+             * Format: uint32
+             * @description Characters of a tool's result that the model is shown.
+             */
+            observation_max_len?: number | null;
+            /**
+             * @description Which output is the primary one.
+             * @default final_answer
+             */
+            primary_output?: components["schemas"]["PrimaryOutput"];
+            /**
+             * Format: uint32
+             * @description Seconds of one tool call.
+             */
+            single_call_timeout?: number | null;
+            /**
+             * Format: double
+             * @description The sampling temperature.
+             */
+            temperature?: number | null;
+            /**
+             * Format: uint32
+             * @description Seconds of the run.
+             */
+            timeout?: number | null;
+            /**
+             * Format: uint64
+             * @description Tokens of the run, input and output together; 0: no limit.
+             */
+            total_token_budget?: number | null;
+        };
+        /** @description What came of a run. */
+        AgentCoreOutput: {
+            /** @description The primary output: the model's answer, or a stand-in that says what was done, what blocks and what to do next. */
+            final_answer: string;
+            /** @description Why the run ended. */
+            finish_reason: components["schemas"]["FinishReason"];
+            /** @description The calls, in their order. */
+            trace: components["schemas"]["Step"][];
+            /** @description The tools that ran. */
+            used_tools: {
+                [key: string]: components["schemas"]["UsedTool"];
+            };
+        };
+        /** @description A request. It has `prompt` or `messages_json`. */
+        AgentCoreRequest: {
+            /** @description What the agent is like. */
+            config: components["schemas"]["AgentCoreConfig"];
+            /**
+             * @description The same as a conversation that is kept elsewhere, the last message being a user's: a list, or its JSON text, in Mainpath's own
+             *     form or that of any vendor.
+             */
+            messages_json?: components["schemas"]["Conversation"] | null;
+            /** @description What it is to do. */
+            prompt?: string | null;
         };
         /** @description How many traces are looked at. */
         AllQuery: {
@@ -1110,13 +1431,47 @@ export interface components {
             /** @description Where it can be watched: server-sent events. */
             watch: string;
         };
+        /** @description A conversation to be answered. */
+        ChatBody: {
+            /** @description The conversation, the last message being a user's. What it says to the system is added to the agent's instructions. */
+            messages: {
+                [key: string]: unknown;
+            }[];
+            /** @description Kept with the trace. */
+            metadata?: {
+                [key: string]: string;
+            } | null;
+            /** @description `mainpath/NAME` for an agent, such as `mainpath/default`; or a model's own name, for the default agent on that model. */
+            model: string;
+            /** @description How much the model thinks: `low`, `medium` or `high`. */
+            reasoning_effort?: string | null;
+            /** @description The form of the answer. */
+            response_format?: components["schemas"]["WantedForm"] | null;
+            /** @description The same under its other name. */
+            safety_identifier?: string | null;
+            /** @description Only `false`: completions cannot be fetched later. The trace is kept in any case. */
+            store?: boolean | null;
+            /** @description The answer comes in chunks, as server-sent events. */
+            stream?: boolean | null;
+            /** @description What else is streamed. */
+            stream_options?: components["schemas"]["StreamOptions"] | null;
+            /**
+             * Format: double
+             * @description The sampling temperature.
+             */
+            temperature?: number | null;
+            /** @description For whom it works, as the caller knows them. */
+            user?: string | null;
+        } & {
+            [key: string]: unknown;
+        };
         /** @description A call that nobody has made. */
         CheckBody: {
             /**
              * @description What the agent may do unasked.
              * @default ask
              */
-            access: components["schemas"]["Access"];
+            access?: components["schemas"]["Access"];
             /** @description The call, such as `bash(rm -rf build)` or `write(src/main.rs)`. */
             call: string;
             /** @description The folder. */
@@ -1139,6 +1494,20 @@ export interface components {
         ChildMode: "delegate" | "explore" | "evaluate";
         /** @description How a child ended. */
         ChildOutcome: "result" | "partial" | "failed" | "stopped";
+        /** @description An answer. */
+        Choice: {
+            /** @description `stop`; `length` at a limit; `content_filter` where rules or people denied what the agent wanted. */
+            finish_reason: string;
+            /**
+             * Format: uint32
+             * @description 0
+             */
+            index: number;
+            /** @description `null`: they are not supported. */
+            logprobs?: unknown;
+            /** @description What was said. */
+            message: components["schemas"]["Said"];
+        };
         /** @description What a summary is to keep. */
         CompactBody: {
             /** @description What the summary should keep in mind. */
@@ -1151,17 +1520,73 @@ export interface components {
             /** @description and the other. */
             b: string;
         };
-        /** @description Two traces beside each other. */
-        Compared: {
+        /** @description One of two traces. */
+        ComparedTrace: {
+            /** @description Its messages after the common beginning, as [`Trace::said`] has them. */
+            messages: {
+                [key: string]: unknown;
+            }[];
+            /** @description What it is about, where it stands, what it came to: what `meta.json` says. */
+            meta: {
+                [key: string]: unknown;
+            };
+            /** @description What each of its runs took. */
+            runs: {
+                [key: string]: unknown;
+            }[];
+            /** @description Which. */
+            trace_id: components["schemas"]["TraceId"];
+        };
+        /** @description Two traces: what they have in common, and where they part. */
+        Comparison: {
             /** @description The one from there on, */
-            a: components["schemas"]["Side"];
+            a: components["schemas"]["ComparedTrace"];
             /** @description and the other. */
-            b: components["schemas"]["Side"];
+            b: components["schemas"]["ComparedTrace"];
             /**
              * Format: uint64
-             * @description How many messages both begin with.
+             * @description How many messages of their main paths both begin with.
              */
             common: number;
+        };
+        /** @description A completion. */
+        Completion: {
+            /** @description The answer: one. */
+            choices: components["schemas"]["Choice"][];
+            /**
+             * Format: uint64
+             * @description When the run began, in seconds since 1970.
+             */
+            created: number;
+            /** @description Its name. */
+            id: string;
+            /** @description Where the run is, and how it ended. */
+            mainpath: components["schemas"]["Details"];
+            /** @description The model, as the caller named it. */
+            model: string;
+            /** @description `chat.completion` */
+            object: string;
+            /** @description What all model calls of the run used. */
+            usage?: components["schemas"]["CompletionUsage"] | null;
+        };
+        /** @description Of what came back. */
+        CompletionDetails: {
+            /**
+             * Format: uint64
+             * @description Reasoning.
+             */
+            reasoning_tokens: number;
+        };
+        /** @description What was used, in tokens. */
+        CompletionUsage: {
+            /** Format: uint64 */
+            completion_tokens: number;
+            completion_tokens_details: components["schemas"]["CompletionDetails"];
+            /** Format: uint64 */
+            prompt_tokens: number;
+            prompt_tokens_details: components["schemas"]["PromptDetails"];
+            /** Format: uint64 */
+            total_tokens: number;
         };
         /** @description A request as numbers. */
         Context: {
@@ -1178,6 +1603,10 @@ export interface components {
              */
             turn?: number | null;
         };
+        /** @description A conversation. */
+        Conversation: string | {
+            [key: string]: unknown;
+        }[];
         /** @description A decision on a call. */
         DecideBody: {
             /** @description With an approval: other arguments than the model's; rules judge them afresh. */
@@ -1193,6 +1622,54 @@ export interface components {
         Decision: "allow" | "ask" | "deny";
         /** @description What is decided. */
         Decision2: "approve" | "deny";
+        /** @description What Mainpath adds to its answers: where the run is, and how it ended. */
+        Details: {
+            /**
+             * Format: uint64
+             * @description What it cost, in millionths.
+             */
+            cost_micros: number;
+            /** @description Why it ended: `final`, `stopped`, `max_turns`, …; `null` while it goes on. */
+            finish_reason?: string | null;
+            /** @description Whether the model said the answer; `false`: it says for the model what was done and what is missing. */
+            is_said: boolean;
+            /**
+             * Format: uint32
+             * @description The run's number in it.
+             */
+            run: number;
+            /** @description How often each tool was called. */
+            tools: {
+                [key: string]: number;
+            };
+            /** @description The trace: everything about it is at `/api/traces/{id}`. */
+            trace_id: string;
+            /**
+             * Format: uint64
+             * @description Model turns.
+             */
+            turns: number;
+            /** @description What it waits for: `approval 4.0`, `answer 4.0`, … */
+            waits_for: string[];
+        };
+        /** @description How much a model thinks before it answers. */
+        Effort: "low" | "medium" | "high";
+        /** @description What is wrong, in OpenAI's form. */
+        ErrorAnswer: {
+            /** @description What is wrong. */
+            error: components["schemas"]["ErrorBody"];
+        };
+        /** @description What is wrong. */
+        ErrorBody: {
+            /** @description What kind of problem it is, for programs. */
+            code?: string | null;
+            /** @description In one line, for people. */
+            message: string;
+            /** @description The field that cannot be used, such as `messages[0].role`. */
+            param?: string | null;
+            /** @description `invalid_request_error`, `permission_error`, `rate_limit_error` or `server_error`. */
+            type: string;
+        };
         /** @description From where, and what. */
         EventsQuery: {
             /** @description After this event: its number, or the cursor of the last frame. `Last-Event-ID` comes before it. */
@@ -1201,14 +1678,14 @@ export interface components {
              * @description Also of the agents that it has started.
              * @default false
              */
-            children: boolean;
+            children?: boolean;
             /** @description Also pieces of what is still coming; they have no number and cannot be resumed. */
             deltas?: boolean | null;
             /**
              * @description The stream goes on when nothing happens any more.
              * @default false
              */
-            follow: boolean;
+            follow?: boolean;
             /**
              * Format: uint64
              * @description Of a page: at most so many log events.
@@ -1216,6 +1693,13 @@ export interface components {
             limit?: number | null;
             /** @description The same under its other name. */
             since_event_id?: string | null;
+        };
+        /** @description A request that was executed. */
+        Executed: {
+            /** @description The outputs, by the name of the tool. */
+            outputs: components["schemas"]["Outputs"];
+            /** @description The trace: everything that can be looked up of the run. */
+            trace_id: components["schemas"]["TraceId"];
         };
         /** @description Which experiences. */
         ExperienceQuery: {
@@ -1225,11 +1709,23 @@ export interface components {
              * @description Also those that wait for a person.
              * @default false
              */
-            waiting: boolean;
+            waiting?: boolean;
         };
+        /** @description A format in which a trace is exported. */
+        ExportFormat: "markdown" | "json" | "neutral" | "openai" | "anthropic" | "gemini";
         ExportQuery: {
-            /** @description In which form. */
-            format?: components["schemas"]["Form"];
+            /**
+             * @description In which form.
+             * @default markdown
+             */
+            format?: components["schemas"]["ExportFormat"];
+        };
+        /** @description Why a response failed. */
+        Failure: {
+            /** @description `rate_limit_exceeded` or `server_error`. */
+            code: string;
+            /** @description In one line. */
+            message: string;
         };
         /** @description A field that cannot be used. */
         FieldProblem: {
@@ -1255,12 +1751,45 @@ export interface components {
              */
             at_sequence?: number | null;
         };
-        /** @description In which form. */
-        Form: "markdown" | "json" | "neutral" | "openai" | "anthropic" | "gemini";
+        /** @description The kinds of forms. */
+        FormKind: "text" | "json_object" | "json_schema";
+        /** @description Why a response is incomplete. */
+        Incomplete: {
+            /** @description `max_output_tokens`, `content_filter` where it was denied what it wanted, or `null`: see `mainpath.finish_reason`. */
+            reason?: string | null;
+        };
+        /** @description Of what was sent. */
+        InputDetails: {
+            /**
+             * Format: uint64
+             * @description Written to it.
+             */
+            cache_write_tokens: number;
+            /**
+             * Format: uint64
+             * @description Read from the vendor's cache.
+             */
+            cached_tokens: number;
+        };
         /** @description Which call. */
         InterruptBody: {
             /** @description The call, such as `4.0`. */
             call: string;
+        };
+        /** @description A message of the agent. */
+        Item: {
+            /** @description The words. */
+            content: components["schemas"]["OutputText"][];
+            /** @description Its name. */
+            id: string;
+            /** @description `commentary` before tools run, `final_answer`, or `null` while that is not known. */
+            phase?: string | null;
+            /** @description `assistant` */
+            role: string;
+            /** @description `completed` or `in_progress`. */
+            status: string;
+            /** @description `message` */
+            type: string;
         };
         /** @description What is asked for of a key. */
         KeyBody: {
@@ -1288,61 +1817,61 @@ export interface components {
              * @description Seconds that an approval is waited for.
              * @default null
              */
-            approval_timeout_s: number | null;
+            approval_timeout_s?: number | null;
             /**
              * Format: uint64
              * @description Seconds of one tool call.
              * @default null
              */
-            call_timeout_s: number | null;
+            call_timeout_s?: number | null;
             /**
              * Format: uint32
              * @description Tool calls in one turn.
              * @default null
              */
-            max_calls_per_turn: number | null;
+            max_calls_per_turn?: number | null;
             /**
              * Format: uint64
              * @description Money, in millionths.
              * @default null
              */
-            max_cost_micros: number | null;
+            max_cost_micros?: number | null;
             /**
              * Format: uint32
              * @description Model turns.
              * @default null
              */
-            max_iterations: number | null;
+            max_iterations?: number | null;
             /**
              * Format: uint32
              * @description Scripts of skills.
              * @default null
              */
-            max_script_runs: number | null;
+            max_script_runs?: number | null;
             /**
              * Format: uint64
              * @description Tokens, input and output together.
              * @default null
              */
-            max_tokens: number | null;
+            max_tokens?: number | null;
             /**
              * Format: uint32
              * @description Tool calls.
              * @default null
              */
-            max_tool_calls: number | null;
+            max_tool_calls?: number | null;
             /**
              * Format: uint32
              * @description Turns in a row in which the same tool may fail.
              * @default null
              */
-            repeated_failures: number | null;
+            repeated_failures?: number | null;
             /**
              * Format: uint64
              * @description Seconds of the run, waiting for people excluded.
              * @default null
              */
-            timeout_s: number | null;
+            timeout_s?: number | null;
         };
         /** @description A list. */
         List: {
@@ -1359,7 +1888,7 @@ export interface components {
              * @description Also those that belong to another.
              * @default false
              */
-            children: boolean;
+            children?: boolean;
             /** @description Where the list goes on: `next` of the part before. */
             cursor?: string | null;
             /**
@@ -1370,8 +1899,21 @@ export interface components {
             /** @description Those that stand so. */
             status?: string | null;
         };
+        /** @description A key as a list shows it. */
+        ListedKey: {
+            /** @description When it was made, as RFC 3339 in UTC. */
+            created: string;
+            /** @description From when on it is good for nothing. */
+            expires?: string | null;
+            /** @description What it is called. */
+            name: string;
+            /** @description What it may do. */
+            scopes: components["schemas"]["Scope"][];
+            /** @description Whose traces it reaches. */
+            tenant: components["schemas"]["TenantId"];
+        };
         /** @description A trace in a list, as JSON says it. */
-        Listed: {
+        ListedTrace: {
             /** @description Whether some of that was estimated. */
             about: boolean;
             /** @description The preset that it was made from, if it was. */
@@ -1410,18 +1952,38 @@ export interface components {
             /** @description The folder that it works in. */
             workspace: string;
         };
-        /** @description A key as a list shows it. */
-        ListedKey: {
-            /** @description When it was made, as RFC 3339 in UTC. */
-            created: string;
-            /** @description From when on it is good for nothing. */
-            expires?: string | null;
-            /** @description What it is called. */
-            name: string;
-            /** @description What it may do. */
-            scopes: components["schemas"]["Scope"][];
-            /** @description Whose traces it reaches. */
-            tenant: components["schemas"]["TenantId"];
+        /** @description A part of a log. */
+        LogPart: {
+            /** @description Events, in order, in the form of the log: `mainpath schema Event`. */
+            events: {
+                [key: string]: unknown;
+            }[];
+            /**
+             * Format: uint64
+             * @description The last event of the log.
+             */
+            head: number;
+            /** @description Whether somebody drives the trace. */
+            is_driven: boolean;
+            /**
+             * Format: uint64
+             * @description The last event that this part reaches up to.
+             */
+            through: number;
+        };
+        /** @description From where. */
+        LogQuery: {
+            /**
+             * Format: uint64
+             * @description After this event.
+             * @default 0
+             */
+            after?: number;
+            /**
+             * @description `false`: only how far the log goes.
+             * @default true
+             */
+            events?: boolean;
         };
         /** @description A new key. */
         MadeKey: {
@@ -1429,6 +1991,16 @@ export interface components {
             key: string;
             /** @description What it is called. */
             name: string;
+        };
+        /** @description What is sent. */
+        MailBody: {
+            /**
+             * @description An object with a `type`: `message`, `continue`, `rewind`, `clear`, `stop`, `interrupt`, `compact` or `rename`; with the scope `approve`
+             *     also `approve`, `reopen`, `deny` and `answer`.
+             */
+            mail: {
+                [key: string]: unknown;
+            };
         };
         /** @description Messages. */
         Messages: {
@@ -1452,6 +2024,20 @@ export interface components {
         Mode: "main_path" | "all";
         /** @description Whether there are turns. */
         Mode2: "agent" | "call";
+        /** @description A model. */
+        Model: {
+            /**
+             * Format: uint64
+             * @description 0: agents have no date.
+             */
+            created: number;
+            /** @description Its name. */
+            id: string;
+            /** @description `model` */
+            object: string;
+            /** @description Where the agent is from: `builtin`, `user` or `project`; of a model by itself, its provider. */
+            owned_by: string;
+        };
         /** @description A failed model call. */
         ModelError: {
             /** @description What kind. */
@@ -1471,6 +2057,26 @@ export interface components {
         };
         /** @description What kind of failure a model call met. */
         ModelErrorKind: "auth" | "rate_limit" | "overloaded" | "timeout" | "connection" | "stream_cut" | "overflow" | "content_filter" | "bad_request" | "not_found" | "server";
+        /** @description The models. */
+        ModelList: {
+            /** @description They. */
+            data: components["schemas"]["Model"][];
+            /** @description `list` */
+            object: string;
+        };
+        /** @description A schema with its name. */
+        NamedSchema: {
+            /** @description What the answer is for. */
+            description?: string | null;
+            /** @description Its name. */
+            name: string;
+            /** @description The schema; without it, any object. */
+            schema?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description The answer is held to the schema in any case. */
+            strict?: boolean | null;
+        };
         /** @description A new agent. One of `task` and `messages` is needed. */
         NewAgent: {
             /** @description What it may do unasked. Anything but `ask` and `read-only` needs the scope `approve`. */
@@ -1483,29 +2089,31 @@ export interface components {
              * @description What happens to calls that need a person. `yes` needs the scope `approve`.
              * @default ask
              */
-            approvals: components["schemas"]["ApprovalMode"];
+            approvals?: components["schemas"]["ApprovalMode"];
             /**
              * @description Whether calls that rules allow run unasked.
              * @default true
              */
-            auto_execute_tools: boolean;
+            auto_execute_tools?: boolean;
             /**
              * @description What else is kept with it.
              * @default {}
              */
-            context: {
+            context?: {
                 [key: string]: unknown;
             };
+            /** @description How much the model thinks before it answers. */
+            effort?: components["schemas"]["Effort"] | null;
             /**
              * @description Whether what earlier work says about its task is shown to it.
              * @default true
              */
-            enable_memory: boolean;
+            enable_memory?: boolean;
             /**
              * @description The models to switch to when the first one fails for good.
              * @default []
              */
-            fallback: string[];
+            fallback?: string[];
             /** @description What is added to the system text. */
             instructions?: string | null;
             /** @description Its limits. */
@@ -1548,6 +2156,8 @@ export interface components {
             temperature?: number | null;
             /** @description The tools that it may use: names, aliases and patterns. */
             tools?: string[] | null;
+            /** @description The id of its trace, which must be new; without it one is made. */
+            trace_id?: components["schemas"]["TraceId"] | null;
             /** @description For whom it works, as the caller knows them. */
             uid?: string | null;
             /** @description The folder that it works in, within those that the server allows. */
@@ -1622,6 +2232,30 @@ export interface components {
             /** @description What its model calls used. */
             usage: components["schemas"]["Usage"];
         };
+        /** @description Of what came back. */
+        OutputDetails: {
+            /**
+             * Format: uint64
+             * @description Reasoning.
+             */
+            reasoning_tokens: number;
+        };
+        /** @description Words. */
+        OutputText: {
+            /** @description None. */
+            annotations: unknown[];
+            /** @description None. */
+            logprobs: unknown[];
+            /** @description They. */
+            text: string;
+            /** @description `output_text` */
+            type: string;
+        };
+        /** @description The outputs, by the name of the tool. */
+        Outputs: {
+            /** @description Those of the agent core. */
+            agent_core: components["schemas"]["AgentCoreOutput"];
+        };
         /** @description A page of events. */
         Page: {
             /** @description The events, under their published names. Several may share a number. */
@@ -1649,13 +2283,25 @@ export interface components {
             /** @description The message. */
             sequence: components["schemas"]["Seq"];
             /** @description The trace. */
-            trace: components["schemas"]["Listed"];
+            trace: components["schemas"]["ListedTrace"];
         };
         /** @description Places where words were said. */
         Places: {
             /** @description The places, those of the trace that changed last first. */
             places: components["schemas"]["Place"][];
         };
+        /** @description That it is in the mailbox. */
+        Posted: {
+            /**
+             * Format: uint64
+             * @description Its number there.
+             */
+            mail: number;
+            /** @description Of which trace. */
+            trace_id: components["schemas"]["TraceId"];
+        };
+        /** @description The primary output. */
+        PrimaryOutput: "final_answer";
         /** @description A problem, as it is answered: `application/problem+json`. */
         Problem: {
             /** @description What is wrong here, in one line. */
@@ -1677,10 +2323,34 @@ export interface components {
             /** @description What kind of problem it is: `/problems/NAME`, which never changes. */
             type: string;
         };
+        /** @description Of what was sent. */
+        PromptDetails: {
+            /**
+             * Format: uint64
+             * @description Read from the vendor's cache.
+             */
+            cached_tokens: number;
+        };
         /** @description Questions that wait for an answer. */
         Questions: {
             /** @description The questions. */
             questions: components["schemas"]["OpenQuestion"][];
+        };
+        /** @description How much the model thinks. */
+        Reasoning: {
+            /** @description `low`, `medium` or `high`, if the request said so. */
+            effort?: string | null;
+            /** @description `null` */
+            summary?: string | null;
+        };
+        /** @description How much the model thinks. */
+        ReasoningWanted: {
+            /** @description `low`, `medium` or `high`. */
+            effort?: string | null;
+            /** @description Only `null`. */
+            generate_summary?: unknown;
+            /** @description Only `null`: thoughts are not summarised. */
+            summary?: unknown;
         };
         /** @description What to look at. */
         ReflectBody: {
@@ -1700,6 +2370,155 @@ export interface components {
             /** @description The name. */
             name: string;
         };
+        /** @description What is to be answered. */
+        ResponseBody: {
+            /** @description It goes on without its client; fetch it by its id. */
+            background?: boolean | null;
+            /** @description What is said: a text, or messages, the last one being a user's. */
+            input: unknown;
+            /** @description What is added to the agent's system text. */
+            instructions?: string | null;
+            /**
+             * Format: uint32
+             * @description The most tool calls of the run.
+             */
+            max_tool_calls?: number | null;
+            /** @description Kept with the trace. */
+            metadata?: {
+                [key: string]: string;
+            } | null;
+            /** @description `mainpath/NAME` for an agent, such as `mainpath/default`; or a model's own name, for the default agent on that model. */
+            model: string;
+            /** @description The response that it goes on from: of what is said, only what is new. */
+            previous_response_id?: string | null;
+            /** @description How much the model thinks. */
+            reasoning?: components["schemas"]["ReasoningWanted"] | null;
+            /** @description The same under its other name. */
+            safety_identifier?: string | null;
+            /** @description Only `true`: the trace is kept. */
+            store?: boolean | null;
+            /** @description The answer comes as typed events. */
+            stream?: boolean | null;
+            /** @description What else is streamed. */
+            stream_options?: components["schemas"]["ResponseStreamOptions"] | null;
+            /**
+             * Format: double
+             * @description The sampling temperature.
+             */
+            temperature?: number | null;
+            /** @description The form of the answer. */
+            text?: components["schemas"]["TextWanted"] | null;
+            /** @description For whom it works, as the caller knows them. */
+            user?: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A response. */
+        ResponseObject: {
+            /** @description Whether it was begun in the background; `null` where that is not known any more. */
+            background?: boolean | null;
+            /**
+             * Format: uint64
+             * @description When it ended with its answer.
+             */
+            completed_at?: number | null;
+            /**
+             * Format: uint64
+             * @description When the run began, in seconds since 1970.
+             */
+            created_at: number;
+            /** @description Why it failed. */
+            error?: components["schemas"]["Failure"] | null;
+            /** @description Its name. */
+            id: string;
+            /** @description Why it is incomplete. */
+            incomplete_details?: components["schemas"]["Incomplete"] | null;
+            /** @description What was added to the agent's system text. */
+            instructions?: string | null;
+            /** @description Where the run is, and how it ended. */
+            mainpath: components["schemas"]["Details"];
+            /**
+             * Format: uint64
+             * @description `null`: see the limits of the preset.
+             */
+            max_output_tokens?: number | null;
+            /**
+             * Format: uint32
+             * @description The most tool calls, if the request said so.
+             */
+            max_tool_calls?: number | null;
+            /** @description What the caller keeps with it. */
+            metadata: {
+                [key: string]: string;
+            };
+            /** @description The model, as the caller named it. */
+            model: string;
+            /** @description `response` */
+            object: string;
+            /** @description What the model said, a message for each turn with words. */
+            output: components["schemas"]["Item"][];
+            /** @description Whether several tools may run at a time. */
+            parallel_tool_calls: boolean;
+            /** @description The response that it went on from. */
+            previous_response_id?: string | null;
+            /** @description How much the model thinks. */
+            reasoning: components["schemas"]["Reasoning"];
+            /** @description `in_progress`, `completed`, `incomplete`, `cancelled` or `failed`. */
+            status: string;
+            /** @description `true`: the trace is kept. */
+            store: boolean;
+            /**
+             * Format: double
+             * @description The sampling temperature, if the request said one.
+             */
+            temperature?: number | null;
+            /** @description The form of the answer. */
+            text: components["schemas"]["TextSettings"];
+            /** @description `auto` */
+            tool_choice: string;
+            /** @description None of the caller's. */
+            tools: unknown[];
+            /**
+             * Format: double
+             * @description `null`
+             */
+            top_p?: number | null;
+            /** @description `auto`: an agent tidies its context itself. */
+            truncation: string;
+            /** @description What all model calls of the run used. */
+            usage?: components["schemas"]["ResponseUsage"] | null;
+        };
+        /** @description How a response is wanted. */
+        ResponseQuery: {
+            /** @description Only `false`: nothing is obfuscated. */
+            include_obfuscation?: boolean | null;
+            /**
+             * Format: uint64
+             * @description Only the events after this number.
+             */
+            starting_after?: number | null;
+            /**
+             * @description As typed events, which go on until the run has ended.
+             * @default false
+             */
+            stream?: boolean;
+        };
+        /** @description What else is streamed. */
+        ResponseStreamOptions: {
+            /** @description Only `false`: nothing is obfuscated. */
+            include_obfuscation?: boolean | null;
+        };
+        /** @description What was used, in tokens. */
+        ResponseUsage: {
+            /** Format: uint64 */
+            input_tokens: number;
+            input_tokens_details: components["schemas"]["InputDetails"];
+            /** Format: uint64 */
+            output_tokens: number;
+            output_tokens_details: components["schemas"]["OutputDetails"];
+            /** Format: uint64 */
+            total_tokens: number;
+        };
         /** @description Which files, and how. */
         RestoreBody: {
             /**
@@ -1711,12 +2530,12 @@ export interface components {
              * @description Only say what would be done.
              * @default false
              */
-            dry_run: boolean;
+            dry_run?: boolean;
             /**
              * @description Also over changes that were made since by others.
              * @default false
              */
-            force: boolean;
+            force?: boolean;
         };
         /** @description What was done to files, or would be. */
         RestoredFiles: {
@@ -1748,17 +2567,17 @@ export interface components {
              * @description What is allowed without asking. Needs the scope `approve`.
              * @default []
              */
-            allow: string[];
+            allow?: string[];
             /**
              * @description What is always asked about.
              * @default []
              */
-            ask: string[];
+            ask?: string[];
             /**
              * @description What is denied, whatever else allows it.
              * @default []
              */
-            deny: string[];
+            deny?: string[];
         };
         /** @description What is said to an agent. */
         RunBody: {
@@ -1771,9 +2590,20 @@ export interface components {
              * @description Users' messages. None: the last message is answered again.
              * @default []
              */
-            messages: {
+            messages?: {
                 [key: string]: unknown;
             }[];
+        };
+        /** @description What was said. */
+        Said: {
+            /** @description None. */
+            annotations: unknown[];
+            /** @description The answer. */
+            content: string;
+            /** @description `null` */
+            refusal?: string | null;
+            /** @description `assistant` */
+            role: string;
         };
         /** @description A message. */
         SaidMessage: {
@@ -1823,29 +2653,38 @@ export interface components {
          * @description The number of a message in its trace, from 1 (0 is before the first); never reused, also after a rewind.
          */
         Seq: number;
-        /** @description One of the two. */
-        Side: {
-            /** @description The messages after the common beginning. */
-            messages: {
-                [key: string]: unknown;
-            }[];
-            /** @description Where it stands, why it ended, what it came to. */
-            meta: {
-                [key: string]: unknown;
-            };
-            /** @description What its runs took. */
-            runs: {
-                [key: string]: unknown;
-            }[];
-            /** @description Its trace. */
-            trace_id: components["schemas"]["TraceId"];
-        };
         /** @description What runs took. */
         Stats: {
             /** @description Each run: turns, calls, tokens, cost, time, by tool and model. */
             runs: {
                 [key: string]: unknown;
             }[];
+        };
+        /** @description A call. */
+        Step: {
+            /** @description What was to be done. */
+            action: components["schemas"]["Action"];
+            /**
+             * Format: uint64
+             * @description How long it ran, in milliseconds.
+             */
+            elapsed_ms: number;
+            /** @description A code, where it did not go well: `denied`, `refused`, `timeout`, `skipped`, `interrupted`, or the tool's own. */
+            error?: string | null;
+            /** @description What the model was shown of its result. */
+            observation: string;
+            /**
+             * Format: uint32
+             * @description Which answer of the model wanted it, from 1.
+             */
+            step: number;
+        };
+        /** @description What else is streamed. */
+        StreamOptions: {
+            /** @description Only `false`: nothing is obfuscated. */
+            include_obfuscation?: boolean | null;
+            /** @description A last chunk tells what was used. */
+            include_usage?: boolean | null;
         };
         /** @description An agent that another has started. */
         SubTrace: {
@@ -1860,12 +2699,26 @@ export interface components {
         };
         /** @description Whose data it is; data of different tenants lies apart. */
         TenantId: string;
+        /** @description The form of the answer. */
+        TextSettings: {
+            /** @description `text`, or a schema. */
+            format: unknown;
+        };
+        /** @description The form of the answer. */
+        TextWanted: {
+            /** @description `text`, or a schema. */
+            format?: components["schemas"]["WantedForm"] | null;
+            /** @description Only `medium`. */
+            verbosity?: string | null;
+        };
         /** @description A trace: the fields of its `meta.json`, and these. */
         TraceDetail: {
             /** @description Its plan: `mission`, `current_id`, `goals`, and what was spent on each. */
             goal_tree: {
                 [key: string]: unknown;
             };
+            /** @description The id of the trace in OpenTelemetry that shows its last run; absent before the first. */
+            otel_trace_id?: string | null;
             /** @description Where it stands. */
             status: string;
             /** @description The agents that it has started. */
@@ -1875,14 +2728,17 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description A trace: one agent, one append-only log. Children are named `{parent}@delegate-{time}-001` and the like. */
+        /**
+         * @description A trace: one agent, one append-only log. Children are named `{parent}@delegate-{time}-001` and the like. One on another machine is
+         *     named `agent://HOST/ID`: the host and, if it is not the usual one, the port of its server, and the trace's id there.
+         */
         TraceId: string;
         /** @description A part of the list. */
         TraceList: {
             /** @description Where it goes on; absent at the end. */
             next?: string | null;
             /** @description The traces. */
-            traces: components["schemas"]["Listed"][];
+            traces: components["schemas"]["ListedTrace"][];
         };
         /** @description The tree of messages. */
         Tree: {
@@ -1908,18 +2764,31 @@ export interface components {
              * @description Everything that was sent, cached tokens included.
              * @default 0
              */
-            input: number;
+            input?: number;
             /**
              * Format: uint64
              * @description Everything that came back, reasoning included.
              * @default 0
              */
-            output: number;
+            output?: number;
             /**
              * Format: uint64
              * @description The part of `output` that was reasoning.
              */
             reasoning?: number;
+        };
+        /** @description How much a tool was used. */
+        UsedTool: {
+            /**
+             * Format: uint32
+             * @description How often it ran.
+             */
+            count: number;
+            /**
+             * Format: uint64
+             * @description For how long in all, in milliseconds.
+             */
+            total_ms: number;
         };
         /** @description What policy said about one call, and by which rule. */
         Verdict: {
@@ -1949,6 +2818,23 @@ export interface components {
             holds: boolean;
             /** @description What this check cannot know. */
             unchecked: string[];
+        };
+        /** @description A form in which an answer is wanted. */
+        WantedForm: {
+            /** @description Of Responses: what the answer is for. */
+            description?: string | null;
+            /** @description Of Chat Completions: the schema, with its name. */
+            json_schema?: components["schemas"]["NamedSchema"] | null;
+            /** @description Of Responses: the name of the schema. */
+            name?: string | null;
+            /** @description Of Responses: the schema. */
+            schema?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Of Responses: the answer is held to the schema in any case. */
+            strict?: boolean | null;
+            /** @description `text`, `json_object` (an object) or `json_schema` (what the schema allows). */
+            type: components["schemas"]["FormKind"];
         };
     };
     responses: never;
@@ -2210,7 +3096,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Compared"];
+                    "application/json": components["schemas"]["Comparison"];
                 };
             };
             /** @description A key is needed (`/problems/unauthenticated`) */
@@ -3808,6 +4694,83 @@ export interface operations {
             };
         };
     };
+    get_blob: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                hash: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The text, as it is kept. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description A key is needed (`/problems/unauthenticated`) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key may not do that (`/problems/forbidden`); The request comes from a foreign page or names a foreign host (`/problems/foreign-origin`) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing (`/problems/not-found`) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests (`/problems/rate-limited`) */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Something failed (`/problems/internal`) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     clear_trace: {
         parameters: {
             query?: never;
@@ -4248,7 +5211,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description In which form. */
-                format?: components["schemas"]["Form"];
+                format?: components["schemas"]["ExportFormat"];
             };
             header?: never;
             path: {
@@ -4494,6 +5457,236 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Sent"];
+                };
+            };
+            /** @description The body is not JSON (`/problems/not-json`); That is not supported here (`/problems/unsupported`) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A key is needed (`/problems/unauthenticated`) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key may not do that (`/problems/forbidden`); The request comes from a foreign page or names a foreign host (`/problems/foreign-origin`) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing (`/problems/not-found`) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request took too long to arrive (`/problems/timeout`) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large (`/problems/too-large`) */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field cannot be used (`/problems/invalid`); There is no key for the model (`/problems/model-key`) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests (`/problems/rate-limited`) */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Something failed (`/problems/internal`) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing can be written (`/problems/read-only`) */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_log: {
+        parameters: {
+            query?: {
+                /** @description After this event. */
+                after?: number;
+                /** @description `false`: only how far the log goes. */
+                events?: boolean;
+            };
+            header?: {
+                /** @description `wait=N`: answer when the run has ended, if it does within N seconds. */
+                Prefer?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogPart"];
+                };
+            };
+            /** @description A key is needed (`/problems/unauthenticated`) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key may not do that (`/problems/forbidden`); The request comes from a foreign page or names a foreign host (`/problems/foreign-origin`) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing (`/problems/not-found`) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field cannot be used (`/problems/invalid`); There is no key for the model (`/problems/model-key`) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests (`/problems/rate-limited`) */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Something failed (`/problems/internal`) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    send_mail: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same request under the same key is done once, also across a crash. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MailBody"];
+            };
+        };
+        responses: {
+            /** @description It is in the mailbox, and durable. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Posted"];
                 };
             };
             /** @description The body is not JSON (`/problems/not-json`); That is not supported here (`/problems/unsupported`) */
@@ -6654,6 +7847,71 @@ export interface operations {
             };
         };
     };
+    get_metrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The counts, in Prometheus' text format. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description A key is needed (`/problems/unauthenticated`) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key may not do that (`/problems/forbidden`); The request comes from a foreign page or names a foreign host (`/problems/foreign-origin`) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests (`/problems/rate-limited`) */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Something failed (`/problems/internal`) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     openapi: {
         parameters: {
             query?: never;
@@ -6708,6 +7966,726 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    execute_agent_core: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same request under the same key is done once, also across a crash. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AgentCoreRequest"];
+            };
+        };
+        responses: {
+            /** @description The run has ended. With `Accept: text/event-stream` its events as they happen, and a last event `result` that has the same. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Executed"];
+                };
+            };
+            /** @description The body is not JSON (`/problems/not-json`); That is not supported here (`/problems/unsupported`) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A key is needed (`/problems/unauthenticated`) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key may not do that (`/problems/forbidden`); The request comes from a foreign page or names a foreign host (`/problems/foreign-origin`) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request took too long to arrive (`/problems/timeout`) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large (`/problems/too-large`) */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field cannot be used (`/problems/invalid`); There is no key for the model (`/problems/model-key`) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests (`/problems/rate-limited`) */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Something failed (`/problems/internal`) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing can be written (`/problems/read-only`) */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    openai_chat: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same request under the same key is done once, also across a crash. */
+                "Idempotency-Key"?: string;
+                /** @description The conversation: the name of a session, which is made if there is none, or the id of a trace. What is new in the request is said there. */
+                "Mainpath-Session"?: string;
+                /** @description What happens to calls that need a person: `deny` (the default), `ask` (they wait until somebody decides, at `/api/traces/{id}/approvals`), or `yes`, which needs the scope `approve`. */
+                "Mainpath-Approvals"?: string;
+                /** @description The folder that the agent works in, within those that the server allows. */
+                "Mainpath-Workspace"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChatBody"];
+            };
+        };
+        responses: {
+            /** @description The answer of the agent. With `stream`: chunks. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Completion"];
+                    "text/event-stream": string;
+                };
+            };
+            /** @description The body is not JSON; A field cannot be used; That is not supported here; There is no key for the model */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A key is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The key may not do that; The request comes from a foreign page or names a foreign host */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The request took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Somebody else works on it; It cannot do that as it stands; The Idempotency-Key was used for another request */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Something failed */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Bad Gateway */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The server is about to end, or has too much to do */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Nothing can be written */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    openai_list_models: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelList"];
+                };
+            };
+            /** @description A key is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The key may not do that; The request comes from a foreign page or names a foreign host */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Something failed */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The server is about to end, or has too much to do */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    openai_get_model: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Model"];
+                };
+            };
+            /** @description A key is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The key may not do that; The request comes from a foreign page or names a foreign host */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Something failed */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The server is about to end, or has too much to do */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    openai_create_response: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same request under the same key is done once, also across a crash. */
+                "Idempotency-Key"?: string;
+                /** @description The conversation: the name of a session, which is made if there is none, or the id of a trace. What is new in the request is said there. */
+                "Mainpath-Session"?: string;
+                /** @description What happens to calls that need a person: `deny` (the default), `ask` (they wait until somebody decides, at `/api/traces/{id}/approvals`), or `yes`, which needs the scope `approve`. */
+                "Mainpath-Approvals"?: string;
+                /** @description The folder that the agent works in, within those that the server allows. */
+                "Mainpath-Workspace"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResponseBody"];
+            };
+        };
+        responses: {
+            /** @description The response. With `stream`: typed events. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResponseObject"];
+                    "text/event-stream": string;
+                };
+            };
+            /** @description The body is not JSON; A field cannot be used; That is not supported here; There is no key for the model */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A key is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The key may not do that; The request comes from a foreign page or names a foreign host */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The request took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Somebody else works on it; It cannot do that as it stands; The Idempotency-Key was used for another request */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Something failed */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The server is about to end, or has too much to do */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Nothing can be written */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    openai_get_response: {
+        parameters: {
+            query?: {
+                /** @description Only `false`: nothing is obfuscated. */
+                include_obfuscation?: boolean | null;
+                /** @description Only the events after this number. */
+                starting_after?: number | null;
+                /** @description As typed events, which go on until the run has ended. */
+                stream?: boolean;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response. With `stream`: typed events. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResponseObject"];
+                    "text/event-stream": string;
+                };
+            };
+            /** @description The body is not JSON; A field cannot be used; That is not supported here; There is no key for the model */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A key is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The key may not do that; The request comes from a foreign page or names a foreign host */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Something failed */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The server is about to end, or has too much to do */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    openai_cancel_response: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResponseObject"];
+                };
+            };
+            /** @description A key is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The key may not do that; The request comes from a foreign page or names a foreign host */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Somebody else works on it; It cannot do that as it stands; The Idempotency-Key was used for another request */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Something failed */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The server is about to end, or has too much to do */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
         };

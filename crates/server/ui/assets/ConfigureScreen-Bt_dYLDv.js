@@ -1,1 +1,0 @@
-import{A as e,C as t,h as n,k as r,n as i,t as a,v as o,x as s}from"./index-wwSMQF2O.js";var c={class:`screen`},l=a(s({__name:`ConfigureScreen`,setup(a){let{t:s}=i();return(i,a)=>(t(),o(`div`,c,[n(`h1`,null,e(r(s)(`configure.title`)),1)]))}}),[[`__scopeId`,`data-v-3c50286d`]]);export{l as default};

@@ -1,1 +1,0 @@
-import{A as e,C as t,h as n,k as r,n as i,t as a,v as o,x as s}from"./index-wwSMQF2O.js";var c={class:`screen`},l=a(s({__name:`InboxScreen`,setup(a){let{t:s}=i();return(i,a)=>(t(),o(`div`,c,[n(`h1`,null,e(r(s)(`inbox.title`)),1)]))}}),[[`__scopeId`,`data-v-9b71a9de`]]);export{l as default};
