@@ -40,6 +40,10 @@ export class TraceStream {
     return this.cursor;
   }
 
+  get isClosed(): boolean {
+    return this.closing.signal.aborted;
+  }
+
   close(): void {
     removeEventListener("online", this.hurry);
     this.closing.abort();

@@ -1,1 +1,0 @@
-import{B as e,L as t,P as n,lt as r,n as i,pt as a,q as o,t as s}from"./index-DUvU62NZ.js";var c={class:`screen`},l=s(e({__name:`RunScreen`,props:{id:{},zoom:{}},setup(e){let{t:s}=i();return(e,i)=>(o(),t(`div`,c,[n(`h1`,null,a(r(s)(`run.title`)),1)]))}}),[[`__scopeId`,`data-v-a63f7caf`]]);export{l as default};
