@@ -10,6 +10,7 @@ export default {
     language: "Language",
     signOut: "Sign out",
     more: "Settings of this page",
+    settings: "Settings",
   },
   signIn: {
     title: "Sign in to Mainpath",

@@ -12,6 +12,7 @@ const common: Texts["common"] = {
     language: "语言",
     signOut: "退出登录",
     more: "页面设置",
+    settings: "设置",
   },
   signIn: {
     title: "登录 Mainpath",

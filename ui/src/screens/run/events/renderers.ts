@@ -30,7 +30,7 @@ function line<T extends EventType>(of: (data: EventOf<T>["data"]) => Line | stri
     setup: (props) => () => {
       const found = of(props.event.data as EventOf<T>["data"]);
       const { text, state, word } = typeof found === "string" ? { text: found, state: undefined, word: undefined } : found;
-      return h("span", { class: "small" }, [state === undefined ? null : h(StateBadge, { state, text: word }), state === undefined ? null : " ", text]);
+      return h("span", { class: "small" }, state === undefined ? text : [h(StateBadge, { state, text: word }), ` ${text}`]);
     },
   });
 }
