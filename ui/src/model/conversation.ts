@@ -250,6 +250,13 @@ export class Conversation {
     message_queued: (event) => this.message(event),
     steer_queued: (event) => this.message(event),
     follow_up_queued: (event) => this.message(event),
+    rewind_requested: (event) => {
+      const { by, parts } = event.data;
+      // What is said instead joins the conversation after the rewind.
+      if (parts === null || parts === undefined || parts.length === 0) return;
+      this.queued.set(event.id ?? 0, `q${event.id}`);
+      this.put({ ...this.base(event, `q${event.id}`), kind: "message", seq: null, parent: null, from: by, mode: "message", parts });
+    },
     message_joined: (event) => {
       const item = this.byKey.get(this.queued.get(event.data.of) ?? "");
       const parent = this.head;

@@ -14,7 +14,7 @@ export function known(events: readonly AnyEvent[]): RunEvent[] {
 }
 
 /** Where a turn or a message begins: a conversation that starts in the middle of a turn would show calls without their answer. */
-const BEGINNINGS = new Set(["turn_started", "message_queued", "steer_queued", "follow_up_queued", "run_started", "model_request"]);
+const BEGINNINGS = new Set(["turn_started", "message_queued", "steer_queued", "follow_up_queued", "rewind_requested", "run_started", "model_request"]);
 
 export class EventWindow {
   private events: AnyEvent[] = [];
