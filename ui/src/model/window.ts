@@ -4,7 +4,7 @@ import { conversationOf, type Conversation } from "./conversation";
 import { isEventType } from "./event-types";
 
 /** So many events of a log are loaded at once, */
-export const PART = 300;
+export const PART = 200;
 /** and at most so many are kept: beyond that, those that are farthest from what is looked at are let go. */
 export const MOST = 3000;
 

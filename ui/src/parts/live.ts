@@ -11,7 +11,7 @@ export interface Live {
   again(): void;
 }
 
-/** Runs `ask` now and so many milliseconds after it ended; its answer goes to `take`. */
+/** Runs `ask` now and so many milliseconds after it ended, later where it takes long; its answer goes to `take`. */
 export function useLive<T>(ask: (signal: AbortSignal) => Promise<T>, take: (answer: T) => void, ms: number): Live {
   const problem = shallowRef<ApiProblem>();
   const isLoaded = shallowRef(false);
@@ -23,6 +23,7 @@ export function useLive<T>(ask: (signal: AbortSignal) => Promise<T>, take: (answ
     current?.abort();
     const mine = new AbortController();
     current = mine;
+    const began = performance.now();
     try {
       const answer = await ask(mine.signal);
       if (mine.signal.aborted) return;
@@ -33,7 +34,7 @@ export function useLive<T>(ask: (signal: AbortSignal) => Promise<T>, take: (answ
       if (mine.signal.aborted) return;
       problem.value = asProblem(thrown);
     }
-    if (!document.hidden) timer = setTimeout(() => void round(), ms);
+    if (!document.hidden) timer = setTimeout(() => void round(), Math.max(ms, 2 * (performance.now() - began)));
   }
 
   function seen(): void {

@@ -38,7 +38,7 @@ const TELLING = new Set([
   "observation_recorded", "turn_finished", "plan_created", "plan_updated", "goal_added", "goal_updated", "sub_trace_started",
   "sub_trace_completed", "trace_named", "model_failed", "rewound", "session_cleared", "message_joined",
 ]);
-/** The server is asked about it at most so often, in milliseconds. */
+/** The server is asked about it at most so often, in milliseconds; less often where its answers take long. */
 const PAUSE = 400;
 /** A page that is not seen gives its connection back: browsers have few for all tabs of a server. */
 const HIDDEN = 20_000;
@@ -77,19 +77,23 @@ export function provideRun(id: string): Run {
   const gone = new AbortController();
   let stream: TraceStream | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
+  /** How long the last question took, in milliseconds. */
+  let took = 0;
+  let isStale = false;
   let hidden: ReturnType<typeof setTimeout> | undefined;
 
   async function ask(): Promise<void> {
+    const began = performance.now();
     const params = { params: { path: { id } }, signal: gone.signal };
     try {
-      const [now, took, approvals, questions] = await Promise.all([
+      const [now, statistics, approvals, questions] = await Promise.all([
         data(api.GET("/api/traces/{id}", params)),
         data(api.GET("/api/traces/{id}/stats", params)),
         data(api.GET("/api/traces/{id}/approvals", params)),
         data(api.GET("/api/traces/{id}/questions", params)),
       ]);
       detail.value = now as Detail;
-      stats.value = took.runs;
+      stats.value = statistics.runs;
       waiting.approvals = approvals.approvals;
       waiting.questions = questions.questions;
       const mine = questions.questions.filter((one) => one.trace_id === id).map((one) => one.call);
@@ -98,13 +102,21 @@ export function provideRun(id: string): Run {
     } catch (thrown) {
       if (!gone.signal.aborted) problem.value = asProblem(thrown);
     }
+    took = performance.now() - began;
   }
 
   function look(): void {
-    timer ??= setTimeout(() => {
+    if (timer !== undefined) {
+      isStale = true;
+      return;
+    }
+    timer = setTimeout(async () => {
+      isStale = false;
+      await ask();
       timer = undefined;
-      void ask();
-    }, PAUSE);
+      // What happened while it was asked may be in no answer.
+      if (isStale && !gone.signal.aborted) look();
+    }, Math.max(PAUSE, 2 * took));
   }
 
   function follow(after: string): void {
@@ -131,9 +143,11 @@ export function provideRun(id: string): Run {
   }
 
   async function open(): Promise<void> {
-    void ask();
+    // The conversation first: it is what is looked at, and the rest is of the same moment or later.
     await trace.openEnd();
-    if (trace.isLoaded.value && !gone.signal.aborted && stream === undefined) follow(String(trace.window.head));
+    if (!trace.isLoaded.value || gone.signal.aborted || stream !== undefined) return;
+    void ask();
+    follow(String(trace.window.head));
   }
 
   function seen(): void {

@@ -34,10 +34,12 @@ export class LoadedTrace {
   /** Loads the end of the trace. */
   async openEnd(): Promise<void> {
     await this.load(async () => {
-      let part = await eventsAfter(this.id, 0, PART);
-      const after = part.head - PART;
-      if (after > 0) part = await eventsAfter(this.id, after, PART);
-      this.window.set(part.events, Math.max(0, after) + 1, part.head, part.head);
+      // Where its end lies is not known before the first answer.
+      const { head } = await eventsAfter(this.id, 0, 1);
+      const after = Math.max(0, head - PART);
+      const part = await eventsAfter(this.id, after, PART);
+      this.window.set(part.events, after + 1, Math.min(part.head, after + PART), part.head);
+      while (!this.window.isAtEnd) await this.append();
     });
   }
 
@@ -62,13 +64,15 @@ export class LoadedTrace {
   }
 
   async newer(): Promise<void> {
-    const { last } = this.window;
     if (this.isLoading.value || this.window.isAtEnd) return;
-    await this.load(async () => {
-      const part = await eventsAfter(this.id, last, PART);
-      this.window.append(part.events, Math.min(part.head, last + PART));
-      this.window.head = Math.max(this.window.head, part.head);
-    });
+    await this.load(() => this.append());
+  }
+
+  private async append(): Promise<void> {
+    const { last } = this.window;
+    const part = await eventsAfter(this.id, last, PART);
+    this.window.append(part.events, Math.min(part.head, last + PART));
+    this.window.head = Math.max(this.window.head, part.head);
   }
 
   /** Takes an event of the stream. */
