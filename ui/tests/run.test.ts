@@ -173,3 +173,33 @@ test("a connection that is lost is said, and healed without a reload", async ({ 
   await expect(page.getByText("Run 1 ended: final answer")).toBeVisible();
   expect(await said(page)).toBe(live);
 });
+
+test("what an agent does is seen in place while it does it, and the run says that it waits for it", async ({ signedIn: page, place }) => {
+  const trace = await place.run([
+    { when: "Write it", text: "I write it.", calls: [{ tool: "write_text_file", args: { path: "a.txt", content: "x\n" } }] },
+    { when: "a.txt", final: "It is written." },
+    { calls: [{ tool: "agent", args: { task: "Write it, please" } }] },
+    { final: "Asked." },
+  ]);
+  await page.goto(`${place.ui}runs/${trace}/conversation`);
+  const child = page.locator("[data-child]");
+  await expect(child.locator('[data-state="waiting"]').first()).toBeVisible();
+  await child.getByRole("button").first().click();
+  await child.getByRole("button", { name: "Allow once" }).click();
+  await expect(child.locator("article", { hasText: "It is written." })).toBeVisible();
+  await expect(page.getByText("Run 1 ended: final answer").last()).toBeVisible();
+});
+
+test("every zoom is whole in Chinese, on a phone, in the dark, without motion", async ({ signedIn: page, place }) => {
+  const trace = await place.run(WHOLE, { approvals: "yes", access: "workspace-write" });
+  await page.emulateMedia({ reducedMotion: "reduce", colorScheme: "dark" });
+  await page.setViewportSize({ width: 360, height: 740 });
+  await page.addInitScript(() => localStorage.setItem("mainpath.language", "zh"));
+  for (const path of ["runs", `runs/${trace}`, `runs/${trace}/conversation`, `runs/${trace}/events`]) {
+    await page.goto(`${place.ui}${path}`);
+    await expect(page.locator("[data-state], [data-event] .type").first()).toBeVisible();
+    expect(await page.evaluate(() => document.documentElement.scrollWidth), path).toBeLessThanOrEqual(360);
+    expect((await new AxeBuilder({ page }).analyze()).violations, path).toEqual([]);
+    expect(await page.locator("body").innerText(), path).not.toMatch(/\b(runs?|common)\.[a-z]+\.[a-zA-Z]+\b/);
+  }
+});

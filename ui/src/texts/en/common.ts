@@ -76,5 +76,5 @@ export default {
     unchanged: "{n} unchanged lines",
     diff: "Changes",
   },
-  cost: { about: "about {amount}", none: "no cost" },
+  cost: { about: "about {amount}" },
 };

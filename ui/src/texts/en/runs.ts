@@ -20,7 +20,6 @@ export default {
   waitsMore: "{n} more",
   turns: "{n} turn | {n} turns",
   message: "message {n}, {role}",
-  loadingMore: "Loading more …",
   interrupted: "interrupted",
   imported: "imported",
   damaged: "damaged",

@@ -78,7 +78,7 @@ const common: Texts["common"] = {
     unchanged: "{n} 行未改动",
     diff: "改动",
   },
-  cost: { about: "约 {amount}", none: "无费用" },
+  cost: { about: "约 {amount}" },
 };
 
 export default common;

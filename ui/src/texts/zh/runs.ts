@@ -22,7 +22,6 @@ const runs: Texts["runs"] = {
   waitsMore: "还有 {n} 项",
   turns: "{n} 轮 | {n} 轮",
   message: "消息 {n}，{role}",
-  loadingMore: "正在加载更多…",
   interrupted: "已中断",
   imported: "已导入",
   damaged: "已损坏",
