@@ -74,8 +74,10 @@ for (const [zoom, selector] of Object.entries(ZOOMS)) {
         if (top < 1 && zoom === "conversation") await expect.poll(() => region.evaluate((element) => element.scrollTop)).toBeGreaterThan(0);
       }
       await expect(page.locator(selector).first()).toBeVisible();
+      const reached = await page.evaluate(() => Math.min(...[...document.querySelectorAll<HTMLElement>("[data-event]")].map((one) => Number(one.dataset["event"]))));
+      expect(reached).toBeLessThan(server.head - 2000);
       const scrolled = await figures(page);
-      console.log(zoom, "after 300,000 pixels of scrolling:", JSON.stringify({ ...scrolled, mostNodes: most }));
+      console.log(zoom, "scrolled up to event", reached, JSON.stringify({ ...scrolled, mostNodes: most }));
       expect(most).toBeLessThan(3000);
       expect(scrolled.megabytes).toBeLessThan(150);
     } finally {
