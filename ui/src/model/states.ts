@@ -1,0 +1,58 @@
+// The states that a person sees, of traces, calls and agents alike.
+
+export type State = "running" | "waiting" | "ended" | "failed" | "stopped" | "denied" | "unknown" | "idle";
+
+const OF_TRACE: Record<string, State> = {
+  running: "running",
+  waiting: "waiting",
+  completed: "ended",
+  stopped: "stopped",
+  failed: "failed",
+  // A trace whose process died: what it did last is not known.
+  interrupted: "unknown",
+  idle: "idle",
+  imported: "idle",
+  damaged: "failed",
+};
+
+/** The state of a trace by its status and, where its last run has ended, its finish reason. */
+export function traceState(status: string, reason?: string | null): State {
+  const now = OF_TRACE[status];
+  if (status !== "completed" && status !== "failed" && now !== undefined) return now;
+  if (reason === "final") return "ended";
+  if (reason === "denied") return "denied";
+  if (reason !== null && reason !== undefined) return reason === "stopped" ? "stopped" : "failed";
+  return now ?? "unknown";
+}
+
+/** The state of a call that has ended. */
+export function resolutionState(resolution: string): State {
+  switch (resolution) {
+    case "ok":
+      return "ended";
+    case "error":
+      return "failed";
+    case "denied":
+      return "denied";
+    case "skipped":
+    case "interrupted":
+      return "stopped";
+    default:
+      return "unknown";
+  }
+}
+
+/** The state of an agent that has ended. */
+export function outcomeState(outcome: string): State {
+  switch (outcome) {
+    case "result":
+      return "ended";
+    case "partial":
+    case "stopped":
+      return "stopped";
+    case "failed":
+      return "failed";
+    default:
+      return "unknown";
+  }
+}

@@ -1,0 +1,7 @@
+import type { Texts } from "../en";
+
+const configure: Texts["configure"] = {
+  title: "配置",
+};
+
+export default configure;

@@ -1,0 +1,152 @@
+// A server of a test: its own home and workspace, a free port, scripted models, and the page before it.
+import { test as base, type Page } from "@playwright/test";
+import { spawn, type ChildProcess } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { front, type Front } from "./front";
+
+const BINARY = process.env["MAINPATH_BIN"] ?? fileURLToPath(new URL("../../target/debug/mainpath", import.meta.url));
+
+export class Place {
+  private process: ChildProcess | undefined;
+  private front: Front | undefined;
+  private address = "";
+  private scripts = 0;
+  key = "";
+
+  private constructor(readonly folder: string) {}
+
+  static async make(): Promise<Place> {
+    const place = new Place(await mkdtemp(join(tmpdir(), "mainpath-ui-")));
+    await mkdir(place.work);
+    await writeFile(join(place.work, "README.md"), "# Hello\nhello world\n");
+    await place.start();
+    return place;
+  }
+
+  get work(): string {
+    return join(this.folder, "work");
+  }
+
+  get home(): string {
+    return join(this.folder, "home");
+  }
+
+  /** The address of the page. */
+  get ui(): string {
+    return `${this.front?.address}/ui/`;
+  }
+
+  async start(): Promise<void> {
+    const server = spawn(BINARY, ["serve", "--address", "127.0.0.1:0", "-C", this.work], {
+      env: { PATH: process.env["PATH"], HOME: this.folder, MAINPATH_HOME: this.home },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    this.process = server;
+    server.stderr.resume();
+    this.address = await new Promise<string>((resolve, reject) => {
+      let text = "";
+      server.stdout.on("data", (piece: Buffer) => {
+        text += piece.toString();
+        const found = /listening on (http:\/\/\S+)/.exec(text);
+        if (found?.[1] !== undefined) resolve(found[1]);
+      });
+      server.on("error", reject);
+      server.on("exit", (code) => reject(new Error(`the server ended with ${code} before it listened: ${text}`)));
+    });
+    this.key = (await readFile(join(this.home, "server/token"), "utf8")).trim();
+    if (this.front === undefined) this.front = await front(this.address);
+    else this.front.server = this.address;
+  }
+
+  /** Ends the server as a crash does. */
+  async kill(): Promise<void> {
+    const server = this.process;
+    if (server === undefined || server.exitCode !== null) return;
+    const ended = new Promise((resolve) => server.once("exit", resolve));
+    server.kill("SIGKILL");
+    await ended;
+  }
+
+  async end(): Promise<void> {
+    await this.kill();
+    await this.front?.close();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  /** The model that plays a script, given as its turns. */
+  async model(turns: object[], name = "script"): Promise<string> {
+    const file = join(this.folder, `${name}.json`);
+    await writeFile(file, JSON.stringify({ turn: turns }));
+    return `scripted:${file}`;
+  }
+
+  async ask(method: string, path: string, body?: object, headers: Record<string, string> = {}): Promise<Response> {
+    const response = await fetch(`${this.address}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${this.key}`, ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+    return response;
+  }
+
+  async get<T>(path: string): Promise<T> {
+    return (await (await this.ask("GET", path)).json()) as T;
+  }
+
+  /** Starts an agent and gives its trace, at once or when its run has ended or waits for a person. */
+  async run(turns: object[], more: object = {}, until: "begun" | "rest" = "rest"): Promise<string> {
+    const body = { task: "Look around.", model: await this.model(turns, `script-${this.scripts++}`), ...more };
+    const answer = await this.ask("POST", "/api/traces", body);
+    const trace = ((await answer.json()) as { trace_id: string }).trace_id;
+    if (until === "rest") await this.rest(trace);
+    return trace;
+  }
+
+  /** Waits until nothing goes on in a trace. */
+  async rest(trace: string): Promise<void> {
+    for (let round = 0; round < 400; round++) {
+      const { status } = await this.get<{ status: string }>(`/api/traces/${trace}`);
+      if (status !== "running") return;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    throw new Error(`${trace} still runs`);
+  }
+}
+
+/** What the page has complained of: errors, and what the policy refused. */
+export function complaints(page: Page): string[] {
+  const said: string[] = [];
+  page.on("pageerror", (error) => said.push(String(error)));
+  page.on("console", (message) => {
+    if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) said.push(message.text());
+  });
+  return said;
+}
+
+export const test = base.extend<{ place: Place; signedIn: Page }>({
+  // eslint-disable-next-line no-empty-pattern
+  place: async ({}, use) => {
+    const place = await Place.make();
+    await use(place);
+    await place.end();
+  },
+  /** A page that has the key, on no screen yet. */
+  signedIn: async ({ page, place }, use) => {
+    await page.addInitScript(
+      ([key]) => {
+        if (sessionStorage.getItem("mainpath.test") === null) {
+          sessionStorage.setItem("mainpath.test", "1");
+          sessionStorage.setItem("mainpath.key", key ?? "");
+        }
+      },
+      [place.key],
+    );
+    await use(page);
+  },
+});
+
+export { expect } from "@playwright/test";

@@ -1,0 +1,207 @@
+import AxeBuilder from "@axe-core/playwright";
+import type { Page } from "@playwright/test";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { complaints, expect, test } from "./place";
+
+const EDIT = { tool: "edit_text_file", args: { path: "README.md", edits: [{ old_text: "hello world", new_text: "hello all" }] } };
+const WHOLE = [
+  { thinking: "First a look.", text: "I look **around**.", calls: [{ tool: "read_text_file", args: { path: "README.md" } }, { tool: "list_files", args: { path: "." } }] },
+  { text: "I plan.", calls: [{ tool: "goal", args: { op: "set", steps: [{ id: "a", title: "Read it", status: "completed" }, { id: "b", title: "Change it" }] } }] },
+  { text: "I change it.", calls: [EDIT] },
+  { calls: [{ tool: "bash", args: { command: "echo line; exit 3" } }] },
+  { final: "All is *done*.", usage: { input: 1200, output: 40, cache_read: 800 } },
+];
+
+/** The text of the conversation but for what tells the time. */
+async function said(page: Page): Promise<string> {
+  return page.getByRole("region", { name: "Conversation" }).innerText();
+}
+
+test("what is live and what is after a reload is the same text", async ({ signedIn: page, place }) => {
+  const wrong = complaints(page);
+  // It waits at the edit: from there on everything comes over the stream.
+  const trace = await place.run(WHOLE);
+  await page.goto(`${place.ui}runs/${trace}/conversation`);
+  await page.getByRole("button", { name: "Allow once" }).click();
+  await expect(page.getByText("echo line; exit 3").first()).toBeVisible();
+  await page.getByRole("button", { name: "Allow once" }).click();
+  await expect(page.getByText("Run 1 ended: final answer")).toBeVisible();
+  await expect(page.locator("em", { hasText: "done" })).toBeVisible();
+  const live = await said(page);
+  expect(live).toContain("exit code 3");
+  await page.reload();
+  await expect(page.getByText("Run 1 ended: final answer")).toBeVisible();
+  expect(await said(page)).toBe(live);
+  expect(await readFile(join(place.work, "README.md"), "utf8")).toContain("hello all");
+  expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+  expect(wrong).toEqual([]);
+});
+
+test("a call is folded, and has its arguments, result, time, verdict and rule within", async ({ signedIn: page, place }) => {
+  const trace = await place.run(WHOLE, { approvals: "yes", access: "workspace-write" });
+  await page.goto(`${place.ui}runs/${trace}/conversation`);
+  const call = page.locator('[data-call="7.0"]');
+  await expect(call.locator('[data-state="ended"]')).toBeVisible();
+  await expect(call.getByRole("region", { name: /Changes/ })).toBeHidden();
+  await call.getByRole("button").first().press("Enter");
+  const diff = call.getByRole("region", { name: "Changes: README.md" });
+  await expect(diff).toContainText("hello world");
+  await expect(diff.locator(".added")).toContainText("hello all");
+  await expect(call).toContainText("Rule");
+  const failed = page.locator('[data-state="failed"]', { hasText: "exit code 3" });
+  await expect(failed).toBeVisible();
+  expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+});
+
+test("the summary has task, plan, result, cost and what went wrong", async ({ signedIn: page, place }) => {
+  const trace = await place.run(WHOLE, { task: "Change the readme.", approvals: "yes", access: "workspace-write" });
+  await page.goto(`${place.ui}runs/${trace}`);
+  await expect(page.getByRole("heading", { name: "Task" })).toBeVisible();
+  await expect(page.locator("section", { has: page.getByRole("heading", { name: "Result" }) })).toContainText("All is done.");
+  await expect(page.locator("section", { has: page.getByRole("heading", { name: "Plan" }) })).toContainText("1 of 2 done");
+  await expect(page.getByRole("img", { name: /Timeline of turns 1 to 5/ })).toBeVisible();
+  await expect(page.getByRole("table").first()).toContainText("bash");
+  expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+  await page.locator("section", { has: page.getByRole("heading", { name: "Needs attention" }) }).getByRole("link").click();
+  await expect(page).toHaveURL(/conversation\?event=\d+&call=/);
+  await expect(page.getByText("echo line; exit 3").first()).toBeVisible();
+});
+
+test("every event has an address, at every zoom, and its raw form", async ({ signedIn: page, place }) => {
+  const trace = await place.run(WHOLE, { approvals: "yes", access: "workspace-write" });
+  await page.goto(`${place.ui}runs/${trace}/events?event=6`);
+  const row = page.locator('[data-event="6"]');
+  await expect(row).toContainText("model_response");
+  await expect(row.getByRole("region", { name: "Event 6" })).toContainText('"I look **around**."');
+  expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+  await page.getByRole("link", { name: "Conversation" }).first().click();
+  await expect(page).toHaveURL(/conversation\?event=6/);
+  await expect(page.locator(".aimed")).toContainText("I look around.");
+  await page.goto(`${place.ui}runs/${trace}/conversation?message=7`);
+  await expect(page.locator(".aimed")).toContainText("I change it.");
+  await page.goto(`${place.ui}runs/${trace}/conversation?turn=2`);
+  await expect(page.locator(".aimed")).toContainText("I plan.");
+});
+
+test("what the model saw in a turn is listed by section", async ({ signedIn: page, place }) => {
+  const trace = await place.run([{ final: "Hi." }]);
+  await page.goto(`${place.ui}runs/${trace}/conversation`);
+  await page.locator("article", { hasText: "Hi." }).getByRole("button", { name: "Actions for this message" }).click();
+  await page.getByRole("menuitem", { name: "What the model saw" }).click();
+  const dialog = page.getByRole("dialog", { name: "What the model saw in turn 1" });
+  await dialog.getByRole("button", { name: /system/ }).click();
+  await expect(dialog.getByRole("table")).toContainText("tool bash");
+  await expect(dialog).toContainText("Nothing was left out.");
+  expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+});
+
+test("a run is steered while it works, and stopped", async ({ signedIn: page, place }) => {
+  const waits = { calls: [{ tool: "bash", args: { command: "while [ ! -e go ]; do sleep 0.1; done; echo went" } }] };
+  const trace = await place.run([waits, { when: "Look left", ...waits, calls: [{ tool: "bash", args: { command: "while :; do sleep 0.1; done" } }] }], { approvals: "yes", access: "workspace-write" }, "begun");
+  await page.goto(`${place.ui}runs/${trace}/conversation`);
+  await expect(page.locator('[data-call="2.0"] [data-state="running"]')).toBeVisible();
+  await page.getByRole("textbox", { name: "Say something to the run" }).fill("Look left");
+  await page.getByRole("button", { name: "Steer" }).click();
+  await expect(page.getByText("queued")).toBeVisible();
+  await writeFile(join(place.work, "go"), "");
+  await expect(page.locator("article", { hasText: "Look left" })).not.toContainText("queued");
+  await page.getByRole("button", { name: "Stop" }).click();
+  await expect(page.getByText("Run 1 ended: stopped")).toBeVisible();
+  await expect(page.getByRole("button", { name: "Resume" })).toBeVisible();
+});
+
+test("going back shows the files that would change, and puts them back", async ({ signedIn: page, place }) => {
+  const trace = await place.run([{ text: "I change it.", calls: [EDIT] }, { final: "Done." }], { approvals: "yes", access: "workspace-write" });
+  await page.goto(`${place.ui}runs/${trace}/conversation`);
+  const task = page.locator("article", { hasText: "Look around." });
+  await task.getByRole("button", { name: "Actions for this message" }).click();
+  await page.getByRole("menuitem", { name: "Answer again" }).click();
+  const dialog = page.getByRole("dialog", { name: "Answer message 1 again" });
+  await expect(dialog).toContainText("README.md");
+  expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+  await page.keyboard.press("Escape");
+  await expect(dialog).toBeHidden();
+  await expect(page.getByText("left by going back")).toHaveCount(0);
+
+  await task.getByRole("button", { name: "Actions for this message" }).click();
+  await page.getByRole("menuitem", { name: "Answer again" }).click();
+  await dialog.getByLabel("Put these files back first").check();
+  await dialog.getByRole("button", { name: "Answer again" }).click();
+  await expect(page.getByText("left by going back").first()).toBeVisible();
+  await expect(page.getByText("Run 2 ended")).toBeVisible();
+});
+
+test("a fork is a run of its own", async ({ signedIn: page, place }) => {
+  const trace = await place.run([{ final: "Hi." }]);
+  await page.goto(`${place.ui}runs/${trace}/conversation`);
+  await page.locator("article", { hasText: "Hi." }).getByRole("button", { name: "Actions for this message" }).click();
+  await page.getByRole("menuitem", { name: "Fork here" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Fork" }).click();
+  await expect(page).not.toHaveURL(new RegExp(trace));
+  await expect(page.getByText(`Copied from ${trace} at message 2`)).toBeVisible();
+});
+
+test("agents are opened in place", async ({ signedIn: page, place }) => {
+  const trace = await place.run([
+    { when: "Look left", final: "Nothing on the left." },
+    { calls: [{ tool: "agent", args: { task: ["Look left, please"] } }] },
+    { final: "Asked." },
+  ]);
+  await page.goto(`${place.ui}runs/${trace}/conversation`);
+  const child = page.locator("[data-child]");
+  await expect(child.locator('[data-state="ended"]')).toBeVisible();
+  await child.getByRole("button").first().click();
+  await expect(child.locator("article", { hasText: "Nothing on the left." })).toBeVisible();
+  expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+});
+
+test("a connection that is lost is said, and healed without a reload", async ({ signedIn: page, place }) => {
+  const trace = await place.run(WHOLE);
+  await page.goto(`${place.ui}runs/${trace}/conversation`);
+  await expect(page.getByRole("button", { name: "Allow once" })).toBeVisible();
+  await place.kill();
+  await expect(page.getByText("Connection lost, trying again")).toBeVisible();
+  await place.start();
+  await expect(page.getByText("Connection lost, trying again")).toBeHidden({ timeout: 20_000 });
+  await page.getByRole("button", { name: "Allow once" }).click();
+  await expect(page.getByText("echo line; exit 3").first()).toBeVisible();
+  await page.getByRole("button", { name: "Allow once" }).click();
+  await expect(page.getByText("Run 1 ended: final answer")).toBeVisible();
+  const live = await said(page);
+  await page.reload();
+  await expect(page.getByText("Run 1 ended: final answer")).toBeVisible();
+  expect(await said(page)).toBe(live);
+});
+
+test("what an agent does is seen in place while it does it, and the run says that it waits for it", async ({ signedIn: page, place }) => {
+  const trace = await place.run([
+    { when: "Write it", text: "I write it.", calls: [{ tool: "write_text_file", args: { path: "a.txt", content: "x\n" } }] },
+    { when: "a.txt", final: "It is written." },
+    { calls: [{ tool: "agent", args: { task: "Write it, please" } }] },
+    { final: "Asked." },
+  ]);
+  await page.goto(`${place.ui}runs/${trace}/conversation`);
+  const child = page.locator("[data-child]");
+  await expect(child.locator('[data-state="waiting"]').first()).toBeVisible();
+  await child.getByRole("button").first().click();
+  await child.getByRole("button", { name: "Allow once" }).click();
+  await expect(child.locator("article", { hasText: "It is written." })).toBeVisible();
+  await expect(page.getByText("Run 1 ended: final answer").last()).toBeVisible();
+});
+
+test("every zoom is whole in Chinese, on a phone, in the dark, without motion", async ({ signedIn: page, place }) => {
+  const trace = await place.run(WHOLE, { approvals: "yes", access: "workspace-write" });
+  await page.emulateMedia({ reducedMotion: "reduce", colorScheme: "dark" });
+  await page.setViewportSize({ width: 360, height: 740 });
+  await page.addInitScript(() => localStorage.setItem("mainpath.language", "zh"));
+  for (const path of ["runs", `runs/${trace}`, `runs/${trace}/conversation`, `runs/${trace}/events`]) {
+    await page.goto(`${place.ui}${path}`);
+    await expect(page.locator("main .badge").first()).toBeVisible();
+    if (path.endsWith("events")) await expect(page.locator("[data-event] .type").first()).toBeVisible();
+    if (path.endsWith("conversation")) await expect(page.locator("article").first()).toBeVisible();
+    expect(await page.evaluate(() => document.documentElement.scrollWidth), path).toBeLessThanOrEqual(360);
+    expect((await new AxeBuilder({ page }).analyze()).violations, path).toEqual([]);
+    expect(await page.locator("body").innerText(), path).not.toMatch(/\b(runs?|common)\.[a-z]+\.[a-zA-Z]+\b/);
+  }
+});
