@@ -46,7 +46,7 @@ test("a call is allowed by the keyboard alone, after all of it was seen", async 
   await expect(page.getByRole("region", { name: "content" })).toHaveText("one\ntwo\n");
   await expect(page.getByRole("region", { name: "The call" })).toContainText("builtin.ask");
   await expect(page.getByRole("region", { name: "The call" })).toContainText("This changes files.");
-  await expect(page.getByText("Contains no words from pages")).toBeVisible();
+  await expect(page.getByText("no page, MCP server or message")).toBeVisible();
   await expect(page.getByText("You have seen the whole call.")).toBeVisible();
   expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
 

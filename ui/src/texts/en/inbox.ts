@@ -19,7 +19,7 @@ export default {
   places: "The paths lead to",
   changedBy: "Changed by hooks",
   origins: "Contains words from",
-  noOrigins: "Contains no words from pages, MCP servers or messages.",
+  noOrigins: "no page, MCP server or message",
   originsUnknown: "Where its words come from could not be loaded.",
   call: "The call",
   wholeFile: "This is the whole new content. An existing file of this name is replaced.",

@@ -21,7 +21,7 @@ const inbox: Texts["inbox"] = {
   places: "路径实际指向",
   changedBy: "被钩子修改",
   origins: "包含来自以下来源的文字",
-  noOrigins: "不包含来自网页、MCP 服务器或消息的文字。",
+  noOrigins: "没有网页、MCP 服务器或消息",
   originsUnknown: "无法加载文字来源。",
   call: "调用",
   wholeFile: "这是文件的全部新内容。同名文件将被替换。",
