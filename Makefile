@@ -8,7 +8,7 @@ MODEL ?=
 FLAGS ?=
 SEEDS ?= 10000
 
-.PHONY: run serve build dist test advisories sbom package-check hardening mcp-servers schemathesis openai-sdk skills-ref skill-collections lint bench simulation mutants redis promtool clean
+.PHONY: run serve build dist test ui ui-built ui-browser advisories sbom package-check hardening mcp-servers schemathesis openai-sdk skills-ref skill-collections lint bench simulation mutants redis promtool clean
 
 ## Build and give an agent a task; without TASK, MODEL and any model that is set up, play the demonstration: make run TASK="…" MODEL="openai-compatible:http://127.0.0.1:8080/v1#name"
 run: build
@@ -30,9 +30,29 @@ dist:
 ## Everything that CI runs. Needs Rust, make, a C compiler, Node.js with npm and Python 3; installs the servers that the MCP
 ## tests talk to and the reference validator of skills below target/, and redis-server, promtool and Chromium (apt-get, as root) where
 ## they are missing.
-test: lint redis promtool mcp-servers skills-ref schemathesis openai-sdk
+test: lint redis promtool mcp-servers skills-ref schemathesis openai-sdk ui-built
 	$(CARGO) test --workspace --locked
+	$(MAKE) ui-browser
 	@echo "tests done"
+
+## The pages of the server: their source is in ui/, what is built of it in crates/server/ui.
+ui: ui/node_modules/.installed
+	cd ui && npm run build
+
+ui/node_modules/.installed: ui/package.json ui/package-lock.json
+	cd ui && PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+## That the built pages are those of their source, and their unit tests.
+ui-built: ui/node_modules/.installed
+	cd ui && npm run check && npx vite build --outDir ../target/ui-built --emptyOutDir --logLevel warn
+	diff -r target/ui-built crates/server/ui || { echo "the built pages are not those of their source: make ui"; exit 1; }
+	cd ui && npx vitest run
+
+## The pages in a real browser, against the server as `cargo build` makes it. What a busy machine makes late is tried again.
+ui-browser: ui/node_modules/.installed mcp-servers
+	$(CARGO) build --locked -p mainpath-cli
+	cd ui && npm run types -- --check && npx playwright test --retries 2
 
 ## The reference servers, the conformance package and the browser of the MCP tests, at pinned versions.
 MCP := target/mcp-servers

@@ -1,5 +1,4 @@
-// Stands before a server that does not serve the UI itself yet: gives out crates/server/ui under /ui/, and passes everything else on.
-// It goes away when the server serves the UI.
+// Stands before a stand-in for the server: gives out crates/server/ui under /ui/ as the server does, and passes everything else on.
 import { readFile } from "node:fs/promises";
 import { createServer, request as ask, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

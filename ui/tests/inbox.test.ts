@@ -21,7 +21,7 @@ interface Ended {
 
 /** Starts an agent and gives its trace, when it waits for a person. */
 async function waits(place: Place, turns: object[]): Promise<string> {
-  const trace = await place.run(turns, {}, 0);
+  const trace = await place.run(turns, {}, "begun");
   await expect.poll(async () => (await place.get<Ended>(`/api/traces/${trace}`)).status, { timeout: 20_000 }).toBe("waiting");
   return trace;
 }

@@ -5,14 +5,12 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { front, type Front } from "./front";
 
 const BINARY = process.env["MAINPATH_BIN"] ?? fileURLToPath(new URL("../../target/debug/mainpath", import.meta.url));
 
 export class Place {
   private process: ChildProcess | undefined;
-  private front: Front | undefined;
-  private address = "";
+  private address = "127.0.0.1:0";
   private scripts = 0;
   key = "";
 
@@ -36,11 +34,12 @@ export class Place {
 
   /** The address of the page. */
   get ui(): string {
-    return `${this.front?.address}/ui/`;
+    return `${this.address}/ui/`;
   }
 
   async start(): Promise<void> {
-    const server = spawn(BINARY, ["serve", "--address", "127.0.0.1:0", "-C", this.work], {
+    // One that is started again listens where it did.
+    const server = spawn(BINARY, ["serve", "--address", this.address.replace("http://", ""), "-C", this.work], {
       env: { PATH: process.env["PATH"], HOME: this.folder, MAINPATH_HOME: this.home },
       stdio: ["ignore", "pipe", "pipe"],
     });
@@ -57,8 +56,6 @@ export class Place {
       server.on("exit", (code) => reject(new Error(`the server ended with ${code} before it listened: ${text}`)));
     });
     this.key = (await readFile(join(this.home, "server/token"), "utf8")).trim();
-    if (this.front === undefined) this.front = await front(this.address);
-    else this.front.server = this.address;
   }
 
   /** Ends the server as a crash does. */
@@ -72,7 +69,6 @@ export class Place {
 
   async end(): Promise<void> {
     await this.kill();
-    await this.front?.close();
     await rm(this.folder, { recursive: true, force: true });
   }
 

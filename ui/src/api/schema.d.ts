@@ -827,6 +827,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/traces/{id}/requests/{number}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the model was sent, by the number of the request.
+         * @description What the model was sent, by the number of the request.
+         *
+         *     Needs the scope `read`.
+         */
+        get: operations["get_request"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/traces/{id}/restore": {
         parameters: {
             query?: never;
@@ -1299,7 +1321,7 @@ export interface components {
         Access: "ask" | "read-only" | "workspace-write" | "full";
         /** @description Something that was done. */
         Act: {
-            /** @description What: `key_made`, `key_revoked`, `server_started`, `server_ended`, `trace_set_aside`. */
+            /** @description What: `key_made`, `key_revoked`, `server_started`, `server_ended`, `trace_set_aside`, `signed_in`. */
             act: string;
             /** @description By which key, or by the command of this machine. */
             by: string;
@@ -1615,8 +1637,15 @@ export interface components {
             } | null;
             /** @description What is decided. */
             decision: components["schemas"]["Decision2"];
+            /** @description With an approval: the rule that is offered with the call holds for later ones. `always` needs the scope `admin`. */
+            for?: components["schemas"]["Lasting"] | null;
             /** @description With a denial: why. */
             reason?: string | null;
+            /**
+             * @description With an approval of a call that was denied: it is made after all.
+             * @default false
+             */
+            reopen?: boolean;
         };
         /** @description What policy says. */
         Decision: "allow" | "ask" | "deny";
@@ -1650,7 +1679,7 @@ export interface components {
              */
             turns: number;
             /** @description What it waits for: `approval 4.0`, `answer 4.0`, … */
-            waits_for: string[];
+            waits_for?: string[];
         };
         /** @description How much a model thinks before it answers. */
         Effort: "low" | "medium" | "high";
@@ -1712,7 +1741,7 @@ export interface components {
             waiting?: boolean;
         };
         /** @description A format in which a trace is exported. */
-        ExportFormat: "markdown" | "json" | "neutral" | "openai" | "anthropic" | "gemini";
+        ExportFormat: "markdown" | "html" | "json" | "neutral" | "openai" | "anthropic" | "gemini";
         ExportQuery: {
             /**
              * @description In which form.
@@ -1810,6 +1839,8 @@ export interface components {
             /** @description The keys. */
             keys: components["schemas"]["ListedKey"][];
         };
+        /** @description For which calls an approval holds beside the one that is approved. */
+        Lasting: "trace" | "always";
         /** @description Limits of a run. 0 takes one away. */
         Limits: {
             /**
@@ -1897,7 +1928,7 @@ export interface components {
              */
             limit?: number | null;
             /** @description Those that stand so. */
-            status?: string | null;
+            status?: components["schemas"]["Standing"] | null;
         };
         /** @description A key as a list shows it. */
         ListedKey: {
@@ -1933,7 +1964,7 @@ export interface components {
             modified: string;
             /** @description What it is called. */
             name: string;
-            /** @description Where it stands: `running`, `waiting`, `interrupted`, `completed`, `stopped`, `failed`, `idle`, `damaged`, … */
+            /** @description Where it stands: `running`, `waiting`, `interrupted`, `completed`, `stopped`, `failed`, `imported`, `damaged` */
             status: string;
             /** @description The beginning of what it was first asked to do. */
             task: string;
@@ -2064,6 +2095,25 @@ export interface components {
             /** @description `list` */
             object: string;
         };
+        /** @description A request of the model. */
+        ModelRequest: {
+            /** @description What was sent, without secrets, in the form of the model's vendor. */
+            body: {
+                [key: string]: unknown;
+            };
+            /** @description The model that was asked. */
+            model: string;
+            /**
+             * Format: uint32
+             * @description Its number in the trace.
+             */
+            request: number;
+            /**
+             * Format: uint32
+             * @description The turn that it began.
+             */
+            turn: number;
+        };
         /** @description A schema with its name. */
         NamedSchema: {
             /** @description What the answer is for. */
@@ -2126,7 +2176,7 @@ export interface components {
             mode?: components["schemas"]["Mode2"];
             /** @description The model, such as `anthropic:NAME`; without it the one that the server is configured for. */
             model?: string | null;
-            /** @description A name for its trace. */
+            /** @description A name for its trace: one line of at most 80 letters. */
             name?: string | null;
             /** @description The JSON Schema that its final answer must match. */
             output_schema?: {
@@ -2176,6 +2226,8 @@ export interface components {
              * @description The event that asks.
              */
             event?: number | null;
+            /** @description What an approval with `for` allows from then on: the narrowest rule for calls like this one, as patterns. `null`: none can cover it. */
+            offer?: string[] | null;
             /** @description Where its paths lead, if that is not where they are written. */
             places: string[];
             /** @description Why, as the model says. */
@@ -2367,7 +2419,7 @@ export interface components {
         };
         /** @description A name. */
         RenameBody: {
-            /** @description The name. */
+            /** @description The name: one line of at most 80 letters. */
             name: string;
         };
         /** @description What is to be answered. */
@@ -2653,6 +2705,8 @@ export interface components {
          * @description The number of a message in its trace, from 1 (0 is before the first); never reused, also after a rewind.
          */
         Seq: number;
+        /** @description Where a trace stands. */
+        Standing: "running" | "waiting" | "interrupted" | "completed" | "stopped" | "failed" | "imported" | "damaged";
         /** @description What runs took. */
         Stats: {
             /** @description Each run: turns, calls, tokens, cost, time, by tool and model. */
@@ -3279,6 +3333,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A field cannot be used (`/problems/invalid`); There is no key for the model (`/problems/model-key`) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too many requests (`/problems/rate-limited`) */
             429: {
                 headers: {
@@ -3469,6 +3532,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A field cannot be used (`/problems/invalid`); There is no key for the model (`/problems/model-key`) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too many requests (`/problems/rate-limited`) */
             429: {
                 headers: {
@@ -3480,6 +3552,15 @@ export interface operations {
             };
             /** @description Something failed (`/problems/internal`) */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3527,6 +3608,15 @@ export interface operations {
             };
             /** @description The key may not do that (`/problems/forbidden`); The request comes from a foreign page or names a foreign host (`/problems/foreign-origin`) */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field cannot be used (`/problems/invalid`); There is no key for the model (`/problems/model-key`) */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3946,6 +4036,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A field cannot be used (`/problems/invalid`); There is no key for the model (`/problems/model-key`) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too many requests (`/problems/rate-limited`) */
             429: {
                 headers: {
@@ -4088,6 +4187,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A field cannot be used (`/problems/invalid`); There is no key for the model (`/problems/model-key`) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too many requests (`/problems/rate-limited`) */
             429: {
                 headers: {
@@ -4129,7 +4237,7 @@ export interface operations {
                 /** @description At most so many. */
                 limit?: number | null;
                 /** @description Those that stand so. */
-                status?: string | null;
+                status?: components["schemas"]["Standing"] | null;
             };
             header?: never;
             path?: never;
@@ -4375,6 +4483,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A field cannot be used (`/problems/invalid`); There is no key for the model (`/problems/model-key`) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too many requests (`/problems/rate-limited`) */
             429: {
                 headers: {
@@ -4451,6 +4568,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A field cannot be used (`/problems/invalid`); There is no key for the model (`/problems/model-key`) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too many requests (`/problems/rate-limited`) */
             429: {
                 headers: {
@@ -4462,6 +4588,15 @@ export interface operations {
             };
             /** @description Something failed (`/problems/internal`) */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4527,6 +4662,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A field cannot be used (`/problems/invalid`); There is no key for the model (`/problems/model-key`) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too many requests (`/problems/rate-limited`) */
             429: {
                 headers: {
@@ -4538,6 +4682,15 @@ export interface operations {
             };
             /** @description Something failed (`/problems/internal`) */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4674,6 +4827,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
@@ -4742,6 +4904,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A field cannot be used (`/problems/invalid`); There is no key for the model (`/problems/model-key`) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too many requests (`/problems/rate-limited`) */
             429: {
                 headers: {
@@ -4753,6 +4924,15 @@ export interface operations {
             };
             /** @description Something failed (`/problems/internal`) */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4794,6 +4974,15 @@ export interface operations {
                     "application/json": components["schemas"]["Sent"];
                 };
             };
+            /** @description The body is not JSON (`/problems/not-json`); That is not supported here (`/problems/unsupported`) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A key is needed (`/problems/unauthenticated`) */
             401: {
                 headers: {
@@ -4821,8 +5010,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request took too long to arrive (`/problems/timeout`) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large (`/problems/too-large`) */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4850,6 +5057,15 @@ export interface operations {
             };
             /** @description Something failed (`/problems/internal`) */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4994,6 +5210,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
@@ -5084,6 +5309,15 @@ export interface operations {
             };
             /** @description Something failed (`/problems/internal`) */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5196,6 +5430,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
@@ -5277,6 +5520,15 @@ export interface operations {
             };
             /** @description Something failed (`/problems/internal`) */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5405,6 +5657,15 @@ export interface operations {
             };
             /** @description Something failed (`/problems/internal`) */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5549,6 +5810,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
@@ -5644,6 +5914,15 @@ export interface operations {
             };
             /** @description Something failed (`/problems/internal`) */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5779,6 +6058,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
@@ -5873,6 +6161,15 @@ export interface operations {
             };
             /** @description Something failed (`/problems/internal`) */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6008,6 +6305,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
@@ -6075,6 +6381,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A field cannot be used (`/problems/invalid`); There is no key for the model (`/problems/model-key`) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too many requests (`/problems/rate-limited`) */
             429: {
                 headers: {
@@ -6086,6 +6401,15 @@ export interface operations {
             };
             /** @description Something failed (`/problems/internal`) */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6215,6 +6539,15 @@ export interface operations {
             };
             /** @description Something failed (`/problems/internal`) */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6370,6 +6703,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
@@ -6518,6 +6860,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
@@ -6655,6 +7006,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
@@ -6666,6 +7026,101 @@ export interface operations {
             };
             /** @description Nothing can be written (`/problems/read-only`) */
             507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_request: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                number: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelRequest"];
+                };
+            };
+            /** @description A key is needed (`/problems/unauthenticated`) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key may not do that (`/problems/forbidden`); The request comes from a foreign page or names a foreign host (`/problems/foreign-origin`) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing (`/problems/not-found`) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field cannot be used (`/problems/invalid`); There is no key for the model (`/problems/model-key`) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests (`/problems/rate-limited`) */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Something failed (`/problems/internal`) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6789,6 +7244,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
@@ -6843,6 +7307,15 @@ export interface operations {
                     "application/json": components["schemas"]["Begun"];
                 };
             };
+            /** @description The body is not JSON (`/problems/not-json`); That is not supported here (`/problems/unsupported`) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A key is needed (`/problems/unauthenticated`) */
             401: {
                 headers: {
@@ -6870,8 +7343,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request took too long to arrive (`/problems/timeout`) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large (`/problems/too-large`) */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6899,6 +7390,15 @@ export interface operations {
             };
             /** @description Something failed (`/problems/internal`) */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7054,6 +7554,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
@@ -7202,6 +7711,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
@@ -7269,6 +7787,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A field cannot be used (`/problems/invalid`); There is no key for the model (`/problems/model-key`) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too many requests (`/problems/rate-limited`) */
             429: {
                 headers: {
@@ -7280,6 +7807,15 @@ export interface operations {
             };
             /** @description Something failed (`/problems/internal`) */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7415,6 +7951,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
@@ -7458,6 +8003,15 @@ export interface operations {
                     "application/json": components["schemas"]["Sent"];
                 };
             };
+            /** @description The body is not JSON (`/problems/not-json`); That is not supported here (`/problems/unsupported`) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A key is needed (`/problems/unauthenticated`) */
             401: {
                 headers: {
@@ -7485,8 +8039,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request took too long to arrive (`/problems/timeout`) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large (`/problems/too-large`) */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7514,6 +8086,15 @@ export interface operations {
             };
             /** @description Something failed (`/problems/internal`) */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7588,6 +8169,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A field cannot be used (`/problems/invalid`); There is no key for the model (`/problems/model-key`) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too many requests (`/problems/rate-limited`) */
             429: {
                 headers: {
@@ -7599,6 +8189,15 @@ export interface operations {
             };
             /** @description Something failed (`/problems/internal`) */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7664,6 +8263,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A field cannot be used (`/problems/invalid`); There is no key for the model (`/problems/model-key`) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too many requests (`/problems/rate-limited`) */
             429: {
                 headers: {
@@ -7675,6 +8283,15 @@ export interface operations {
             };
             /** @description Something failed (`/problems/internal`) */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7787,6 +8404,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Another machine did not answer as it should (`/problems/other-machine`) */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
@@ -7876,6 +8502,15 @@ export interface operations {
             };
             /** @description The key may not do that (`/problems/forbidden`); The request comes from a foreign page or names a foreign host (`/problems/foreign-origin`) */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field cannot be used (`/problems/invalid`); There is no key for the model (`/problems/model-key`) */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -8209,7 +8844,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description Bad Gateway */
+            /** @description Another machine did not answer as it should */
             502: {
                 headers: {
                     [name: string]: unknown;
@@ -8254,6 +8889,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ModelList"];
+                };
+            };
+            /** @description The body is not JSON; A field cannot be used; That is not supported here; There is no key for the model */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
             /** @description A key is needed */
@@ -8323,6 +8967,15 @@ export interface operations {
                     "application/json": components["schemas"]["Model"];
                 };
             };
+            /** @description The body is not JSON; A field cannot be used; That is not supported here; There is no key for the model */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             /** @description A key is needed */
             401: {
                 headers: {
@@ -8361,6 +9014,15 @@ export interface operations {
             };
             /** @description Something failed */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Another machine did not answer as it should */
+            502: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -8594,6 +9256,15 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
+            /** @description Another machine did not answer as it should */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             /** @description The server is about to end, or has too much to do */
             503: {
                 headers: {
@@ -8625,6 +9296,15 @@ export interface operations {
                     "application/json": components["schemas"]["ResponseObject"];
                 };
             };
+            /** @description The body is not JSON; A field cannot be used; That is not supported here; There is no key for the model */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             /** @description A key is needed */
             401: {
                 headers: {
@@ -8652,8 +9332,26 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
+            /** @description The request took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             /** @description Somebody else works on it; It cannot do that as it stands; The Idempotency-Key was used for another request */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -8672,6 +9370,15 @@ export interface operations {
             };
             /** @description Something failed */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Another machine did not answer as it should */
+            502: {
                 headers: {
                     [name: string]: unknown;
                 };

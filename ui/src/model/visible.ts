@@ -1,13 +1,14 @@
 // Text of models, tools and files as it may be shown: what would hide, reorder or colour it is taken out or made visible.
 
-// Escape sequences of terminals: CSI, OSC up to its end, and two-byte ones.
+// Escape sequences of terminals: CSI, OSC up to its end, and two-byte ones. An OSC without an end takes nothing with it.
 // eslint-disable-next-line no-control-regex
-const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\|$)|[@-Z\\-_])/g;
+const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\-_])/g;
 // C0 and C1 controls but for tab and line feed.
 // eslint-disable-next-line no-control-regex
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
-// What changes the direction of text, or cannot be seen: embeddings, overrides, isolates, marks, zero-width characters and tags.
-const INVISIBLE = /[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]|[\u{e0000}-\u{e007f}]/gu;
+// What changes the direction of text, or cannot be seen: embeddings, overrides, isolates, marks, zero-width characters, fillers and tags. The
+// joiners stay: words of some scripts and pictures need them.
+const INVISIBLE = /[\u00ad\u061c\u115f\u1160\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\u3164\ufeff\uffa0]|[\u{e0000}-\u{e007f}]/gu;
 
 function named(character: string): string {
   const code = character.codePointAt(0) ?? 0;

@@ -1,7 +1,7 @@
 // What two runs took, side by side, from the answer of the comparison.
 import type { Schemas } from "../../api/client";
 
-export type Side = Schemas["Side"];
+export type Side = Schemas["ComparedTrace"];
 
 interface ToolStats {
   ran?: number;

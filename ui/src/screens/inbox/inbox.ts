@@ -18,7 +18,7 @@ type Named = Extract<Fate, { at: number }>["is"];
 
 export interface Inbox {
   all: Ref<Waiting[]>;
-  runs: Ref<Map<string, Schemas["Listed"]>>;
+  runs: Ref<Map<string, Schemas["ListedTrace"]>>;
   problem: Ref<ApiProblem | undefined>;
   isLoaded: Ref<boolean>;
   refresh(): Promise<void>;
@@ -49,7 +49,7 @@ async function decider(one: Waiting): Promise<Fate> {
 
 export function useInbox(): Inbox {
   const all = shallowRef<Waiting[]>([]);
-  const runs = shallowRef(new Map<string, Schemas["Listed"]>());
+  const runs = shallowRef(new Map<string, Schemas["ListedTrace"]>());
   const problem = shallowRef<ApiProblem>();
   const isLoaded = ref(false);
   let timer: ReturnType<typeof setTimeout> | undefined;

@@ -2,7 +2,7 @@
 import type { Schemas } from "../../api/client";
 
 /** A call that waits; `offer` are the patterns that "for this trace" and "always" would allow. */
-export type OpenCall = Schemas["OpenCall"] & { offer?: string[] | null };
+export type OpenCall = Schemas["OpenCall"];
 export type OpenQuestion = Schemas["OpenQuestion"];
 
 export type Fate =

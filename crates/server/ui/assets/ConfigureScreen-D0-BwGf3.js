@@ -1,1 +1,0 @@
-import{C as e,I as t,dt as n,g as r,gt as i,r as a,t as o,y as s}from"./_plugin-vue_export-helper-UmKhc9lV.js";var c={class:`screen`},l=o(e({__name:`ConfigureScreen`,setup(e){let{t:o}=a();return(e,a)=>(t(),s(`div`,c,[r(`h1`,null,i(n(o)(`configure.title`)),1)]))}}),[[`__scopeId`,`data-v-3c50286d`]]);export{l as default};
