@@ -85,17 +85,24 @@ impl Frames {
 pub(crate) struct Specs(Mutex<HashMap<String, Weak<Prepared>>>);
 
 impl Specs {
-    /// What follows from a spec. Errors: one line for people, where not even a call could run.
-    pub fn prepare(&self, config: &Config, spec: &Spec) -> Result<Arc<Prepared>, String> {
+    /// What follows from a spec. `held`: what was prepared for the same run just now. Errors: one line for people, where not even a call could run.
+    pub fn prepare(&self, config: &Config, spec: &Spec, held: Option<&Arc<Prepared>>) -> Result<Arc<Prepared>, String> {
         let text = serde_json::to_vec(spec).map_err(|error| format!("the spec cannot be written as JSON: {error}"))?;
         let key = hex(&Sha256::digest(&text));
-        // Read each time: whoever begins now is under the rules of now, also while an older run under the same spec goes on.
-        let policy = (config.policies)(spec)?;
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whoever begins now is under the rules of now, also while an older run under the same spec goes on.
         let shared = known.get(&key).and_then(Weak::upgrade);
-        if let Some(prepared) = shared.filter(|prepared| prepared.rules.policy == policy) {
-            return Ok(prepared);
-        }
+        let policy = match shared {
+            Some(prepared) if held.is_some_and(|held| Arc::ptr_eq(held, &prepared)) => return Ok(prepared),
+            Some(prepared) => {
+                let policy = (config.policies)(spec)?;
+                if prepared.rules.policy == policy {
+                    return Ok(prepared);
+                }
+                policy
+            }
+            None => (config.policies)(spec)?,
+        };
         known.retain(|_, prepared| prepared.strong_count() > 0);
         let workspace = Workspace::new(&spec.workspace, config.protected.clone())
             .map_err(|error| format!("the workspace {} cannot be used: {error}", spec.workspace))?

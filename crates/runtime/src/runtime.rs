@@ -7,6 +7,7 @@ use crate::driver::error::DriveError;
 use crate::error::RuntimeError;
 use crate::mail::Mail;
 use crate::observer::Observer;
+use crate::prepared::Prepared;
 use crate::prompt::media;
 use crate::secrets::Vault;
 use crate::shared::Shared;
@@ -143,6 +144,14 @@ impl Runtime {
     }
 }
 
+/// What a trace begins with.
+struct Beginning {
+    spec: Spec,
+    said: Vec<Mail>,
+    /// What follows from the spec.
+    prepared: Arc<Prepared>,
+}
+
 impl Shared {
     /// See [`Runtime::start_with`].
     pub async fn begin(
@@ -154,18 +163,17 @@ impl Shared {
     ) -> Result<(), RuntimeError> {
         // What cannot work is said before there is a trace.
         self.config.vault.redact_spec(&mut spec).map_err(RuntimeError::Trace)?;
-        let prepared = self.specs.prepare(&self.config, &spec).map_err(RuntimeError::Trace)?;
+        let prepared = self.specs.prepare(&self.config, &spec, None).map_err(RuntimeError::Trace)?;
         prepared.model.as_ref().map_err(|problem| RuntimeError::Trace(problem.clone()))?;
         let handle = self.handle(&scope.tenant, trace);
         let Some(driving) = Driving::begin(&handle) else {
             return Err(RuntimeError::Exists(trace.clone()));
         };
-        let driver = match self.first(scope, trace, spec, said, &handle).await {
+        let driver = match self.first(scope, trace, Beginning { spec, said, prepared }, &handle).await {
             // Whoever has it has begun it, or is about to.
             Err(DriveError::Store(StoreError::Held { .. })) => return Err(RuntimeError::Exists(trace.clone())),
             driver => driver?,
         };
-        drop(prepared);
         handle.phase.send_replace(Phase::Running);
         self.spawn(scope.tenant.clone(), trace.clone(), handle, driving, Some(Box::new(driver)));
         Ok(())
@@ -175,10 +183,10 @@ impl Shared {
         self: &Arc<Self>,
         scope: &Scope,
         trace: &TraceId,
-        spec: Spec,
-        said: Vec<Mail>,
+        beginning: Beginning,
         handle: &Arc<Handle>,
     ) -> Result<Driver, DriveError> {
+        let Beginning { spec, said, prepared } = beginning;
         let mut driver = Driver::open(Arc::clone(self), Arc::clone(handle), scope.clone(), trace, true).await?;
         let mut beginning = vec![InputKind::SetSpec { spec: Box::new(spec), by: Some(scope.principal.clone()) }];
         for mail in said {
@@ -188,8 +196,8 @@ impl Shared {
             beginning.push(driver.read(mail, by).await?);
         }
         driver.offer_together(beginning).await?;
-        // It finds what the caller holds. A message that was refused begins nothing, so there is no spec yet.
-        let _ = driver.prepared().await;
+        // A message that was refused begins nothing, so there is no spec yet.
+        let _ = driver.prepared_as(Some(&prepared)).await;
         Ok(driver)
     }
 

@@ -61,7 +61,7 @@ fn as_an_mcp_server_it_is_one_tool_with_the_same_request_and_outputs_and_a_cance
     assert_eq!(said["trace_id"], place.trace());
     let (failed, wrong) = client.call("agent_core", json!({"config": {"max_steps": 0}, "prompt": "x"}));
     assert!(failed, "{wrong}");
-    for field in ["/config/max_steps: ", "/config: \"model\" is missing", "\"allowed_tools\" is missing"] {
+    for field in ["/config/max_steps: ", "/config/model: is missing", "/config/allowed_tools: is missing"] {
         assert!(wrong.as_str().unwrap().contains(field), "{wrong}");
     }
     // One that takes long is given up by its client.

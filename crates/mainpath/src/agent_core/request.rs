@@ -1,7 +1,7 @@
 //! What is asked for: the configuration of the agent, and a prompt or a conversation.
 
 use super::wrong::WrongField;
-use mainpath_schema::Schema;
+use mainpath_schema::{Schema, Violation};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::{Deserialize, Serialize};
@@ -105,7 +105,11 @@ impl AgentCoreRequest {
     pub fn read(value: Value) -> Result<AgentCoreRequest, Vec<WrongField>> {
         let rules = Schema::new(&Self::schema()).map_err(|why| vec![WrongField::new("", why)])?;
         let wrong = rules.wrong_fields(&value).into_iter();
-        let wrong: Vec<WrongField> = wrong.map(|wrong| WrongField::new(wrong.field, wrong.problem)).collect();
+        let told = |wrong: Violation| match wrong.is_missing() {
+            true => WrongField::new(wrong.field, "is missing"),
+            false => WrongField::new(wrong.field, wrong.problem),
+        };
+        let wrong: Vec<WrongField> = wrong.map(told).collect();
         if !wrong.is_empty() {
             return Err(wrong);
         }

@@ -88,7 +88,10 @@ async fn a_decision_says_when_it_comes_too_late_and_takes_no_arguments_that_do_n
             assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
         }
         let error = trace.interrupt(call.call).await.unwrap_err();
-        assert_eq!((error.kind(), error.message()), (ErrorKind::Refused, "call 2.0 does not run: it waits for an approval"));
+        assert_eq!(
+            (error.kind(), error.message()),
+            (ErrorKind::Refused, "call 2.0 does not run: it waits for an approval")
+        );
         let none = CallId { seq: Seq(99), index: 0 };
         assert_eq!(trace.interrupt(none).await.unwrap_err().kind(), ErrorKind::NotFound);
         trace.approve_with(call.call, "{\"path\": \"new.txt\", \"content\": \"other\"}").await.unwrap();

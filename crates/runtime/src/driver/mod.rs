@@ -228,6 +228,11 @@ impl Driver {
 
     /// What follows from the spec that holds now.
     pub async fn prepared(&mut self) -> Result<Arc<Prepared>, DriveError> {
+        self.prepared_as(None).await
+    }
+
+    /// The same, where it was prepared just now.
+    pub async fn prepared_as(&mut self, held: Option<&Arc<Prepared>>) -> Result<Arc<Prepared>, DriveError> {
         let spec = self.machine.state().spec.as_ref();
         let spec = spec.ok_or_else(|| DriveError::Spec("the trace has no spec".into()))?;
         let (event, using, run) = (spec.event, spec.using, self.machine.state().counts.runs);
@@ -244,7 +249,7 @@ impl Driver {
         let under = SpecInUse { event, using, run: spec.mode_for.map(|_| run) };
         (spec.mode, spec.mode_for) = (spec.mode_in(run), None);
         let config = &self.shared.config;
-        let prepared = self.shared.specs.prepare(config, &spec).map_err(DriveError::Spec)?;
+        let prepared = self.shared.specs.prepare(config, &spec, held).map_err(DriveError::Spec)?;
         self.prepared = Some(PreparedFor { under, prepared: Arc::clone(&prepared) });
         Ok(prepared)
     }
