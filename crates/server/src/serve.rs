@@ -196,8 +196,6 @@ impl Server {
                     .timer(TokioTimer::new())
                     .header_read_timeout(HEAD)
                     .max_buf_size(64 << 10)
-                    // Who has said all may close that half and still wait for the answer.
-                    .half_close(true)
                     .serve_connection(TokioIo::new(stream), service)
                     .with_upgrades();
                 tokio::pin!(connection);
