@@ -186,7 +186,9 @@ impl Server {
             let ends = stream.local_addr().map(|here| Ends { peer, here }).ok();
             let (routed, mut closed) = (TowerToHyperService::new(router.clone()), closed.clone());
             let service = service_fn(move |mut request: hyper::Request<Incoming>| {
-                ends.map(|ends| request.extensions_mut().insert(ends));
+                if let Some(ends) = ends {
+                    request.extensions_mut().insert(ends);
+                }
                 routed.call(request)
             });
             let held = app.metrics.connection();

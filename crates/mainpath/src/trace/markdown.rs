@@ -27,7 +27,8 @@ pub(super) fn write_part(part: &Part, text: &mut String) {
     };
 }
 
-fn what(source: &Source) -> &str {
+/// What it is, or where.
+pub(super) fn what(source: &Source) -> &str {
     match source {
         Source::Url { url } => url,
         Source::Blob { media_type, .. } | Source::Base64 { media_type, .. } => media_type,

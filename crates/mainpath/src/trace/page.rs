@@ -1,6 +1,7 @@
 //! A trace for people, as one page that needs nothing else: no server, no script, nothing from elsewhere.
 
 use super::export::Export;
+use super::markdown::what;
 use crate::Error;
 use crate::text::{gist, span, visible};
 use mainpath_runtime::views;
@@ -168,11 +169,11 @@ fn write_part(part: &Part, rule: Option<&str>, page: &mut String) {
         }
         Part::Image { source } => match picture(source) {
             Some(address) => writeln!(page, "<img alt=\"picture\" src=\"{address}\">"),
-            None => writeln!(page, "<p>[image: {}]</p>", shown(&what(source))),
+            None => writeln!(page, "<p>[image: {}]</p>", shown(what(source))),
         },
-        Part::Audio { source } => writeln!(page, "<p>[sound: {}]</p>", shown(&what(source))),
+        Part::Audio { source } => writeln!(page, "<p>[sound: {}]</p>", shown(what(source))),
         Part::Document { source, name, .. } => {
-            writeln!(page, "<p>[document {}: {}]</p>", shown(name.as_deref().unwrap_or_default()), shown(&what(source)))
+            writeln!(page, "<p>[document {}: {}]</p>", shown(name.as_deref().unwrap_or_default()), shown(what(source)))
         }
         Part::StoredText { bytes, .. } => writeln!(page, "<p>[{bytes} bytes that are not at hand]</p>"),
     };
@@ -186,13 +187,6 @@ fn picture(source: &Source) -> Option<String> {
             data.bytes().all(is_base64).then(|| format!("data:{media_type};base64,{data}"))
         }
         _ => None,
-    }
-}
-
-fn what(source: &Source) -> String {
-    match source {
-        Source::Url { url } => url.clone(),
-        Source::Blob { media_type, .. } | Source::Base64 { media_type, .. } => media_type.clone(),
     }
 }
 
