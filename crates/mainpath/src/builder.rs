@@ -297,6 +297,7 @@ impl HostBuilder {
         });
         let inner = Inner {
             runtime,
+            readings: Arc::default(),
             kept,
             models,
             sources,

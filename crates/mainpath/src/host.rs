@@ -9,6 +9,7 @@ use crate::rules::Sources;
 #[cfg(feature = "home")]
 use crate::servers;
 use crate::skills::Shelf;
+use crate::trace::{Read, Readings};
 use crate::{Error, Home, Logs};
 use mainpath_policy::Policy;
 use mainpath_runtime::{EnvModels, Mail, Runtime};
@@ -30,6 +31,8 @@ pub struct Host {
 
 pub(crate) struct Inner {
     pub runtime: Runtime,
+    /// Long logs that were read a moment ago.
+    pub readings: Arc<Readings>,
     pub kept: Kept,
     pub models: Arc<EnvModels>,
     pub sources: Sources,
@@ -101,6 +104,7 @@ impl Host {
     fn of(installation: Installation, servers: Option<mainpath_mcp::Mcp>) -> Result<Host, Error> {
         Ok(Host::from(Inner {
             runtime: installation.runtime()?,
+            readings: Arc::default(),
             experience: installation.experience(),
             models: Arc::clone(&installation.models),
             sources: installation.sources.clone(),
@@ -176,6 +180,15 @@ impl Host {
     /// What is kept of a trace.
     pub(crate) fn at<'a>(&'a self, trace: &'a TraceId) -> TraceStore<'a> {
         TraceStore::new(self.store(), self.scope(), trace)
+    }
+
+    pub(crate) fn readings(&self) -> &Arc<Readings> {
+        &self.inner.readings
+    }
+
+    /// The log of a trace and the state that it makes, now. Errors: there is none, or it cannot be read.
+    pub(crate) async fn read(&self, trace: &TraceId) -> Result<Arc<Read>, Error> {
+        self.readings().of(self.at(trace)).await
     }
 
     pub(crate) fn models(&self) -> &EnvModels {

@@ -266,7 +266,9 @@ impl Logs {
 
     /// The log of a trace and the state that it makes.
     pub async fn read(&self, trace: &TraceId) -> Result<(ReadLog, State, Log), Error> {
-        let Read { log, state, bodies } = Read::of(self.at(trace)).await?;
+        let Read { log, state, .. } = Read::of(self.at(trace)).await?;
+        let mut bodies = Log::default();
+        bodies.extend(&log.events);
         Ok((log, state, bodies))
     }
 }

@@ -137,7 +137,7 @@ async fn started(host: &Host, once: Option<&Once>, id: &TraceId) -> Result<Optio
     let trace = Trace::new(host.clone(), id.clone()).once(once.clone());
     let until = Instant::now() + PATIENCE;
     loop {
-        let state = trace.look().await?.state;
+        let state = trace.state().await?;
         if state.run.is_none() && state.counts.runs == 0 && state.tree.head.is_some() {
             // A conversation that nobody has had answered yet: who asks for that second, asks for the same under the key.
             return trace.resume().await.map(Some);

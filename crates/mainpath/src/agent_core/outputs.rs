@@ -79,9 +79,9 @@ impl Trace {
     pub async fn executed(&self) -> Result<Executed, Error> {
         let read = self.look().await?;
         let store = self.host().at(self.id());
-        let ending = views::ending(store.scoped(), &read.state, &read.bodies).await?;
+        let ending = views::ending(store.scoped(), &read.state, &*read).await?;
         let Some(ending) = ending else { return Err(self.unfinished().await?) };
-        let mut whole = Hydrated::with_lines(&read.bodies);
+        let mut whole = Hydrated::with_lines(&*read);
         let mut trace = Vec::new();
         for made in calls_of_last_run(&read.log.events) {
             let Some(row) = read.state.calls.get(made.call).filter(|row| row.result > 0) else { continue };

@@ -1,6 +1,7 @@
 //! What happens in a trace, as it happens, whoever drives it.
 
 use super::bound::Bound;
+use super::pending::first_open;
 use super::telling::Telling;
 use crate::event::RunEvent;
 use crate::{Error, Trace};
@@ -14,6 +15,9 @@ use tokio::sync::watch;
 
 /// So often it is looked whether another program still drives a trace of which nothing new is heard.
 const LOOK: Duration = Duration::from_millis(250);
+
+/// From so many events on it is looked first which of them are needed.
+const LONG: EventId = 500;
 
 /// A call of a child.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -32,6 +36,8 @@ pub(super) struct Following {
     told_of_children: BTreeSet<ChildCall>,
     /// Where the log ends, as its store tells: for what another program drives.
     heads: Option<watch::Receiver<EventId>>,
+    /// Whether it has begun.
+    begun: bool,
     /// Which run is followed.
     bound: Bound,
     /// The event with which that ended.
@@ -52,6 +58,7 @@ impl Following {
             telling: Telling::new(trace, from, bound != Bound::All),
             told_of_children: BTreeSet::new(),
             heads: None,
+            begun: false,
             bound,
             finished,
             ended: false,
@@ -75,6 +82,11 @@ impl Following {
     }
 
     async fn step(&mut self) -> Result<(), Error> {
+        if !std::mem::replace(&mut self.begun, true) && self.from > LONG {
+            let read = self.trace.look().await?;
+            let known = read.log.head + 1;
+            self.telling.need_from(first_open(&read.state).map_or(known, |first| first.min(known)));
+        }
         let phase = self.phases.borrow_and_update().clone();
         match phase {
             Phase::Running => {}

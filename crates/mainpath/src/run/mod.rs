@@ -108,7 +108,8 @@ impl Trace {
     /// Goes on after a crash, a stop, a limit or an approval, and follows that. Errors: nothing is left to do, which may be since
     /// another has gone on meanwhile; [`Trace::outcome`] says how that ended.
     pub async fn resume(&self) -> Result<Run, Error> {
-        let Read { log, state, .. } = self.look().await?;
+        let read = self.look().await?;
+        let Read { log, state, .. } = &*read;
         if state.run.is_some() {
             return self.driven_on(log.head + 1, Bound::Run(state.counts.runs)).await;
         }
@@ -125,7 +126,8 @@ impl Trace {
     /// Drives it on in this host, if there is anything to do and nobody does it; whoever is waited for wakes it from then on. Whether it is
     /// driven here now. Errors: the log cannot be read.
     pub async fn drive(&self) -> Result<bool, Error> {
-        let Read { state, .. } = self.look().await?;
+        let read = self.look().await?;
+        let state = &read.state;
         let has_mail =
             || async { Ok::<bool, Error>(!self.host().at(self.id()).mail(state.log.mail.upto).await?.is_empty()) };
         if state.run.is_none() && state.queues.is_empty() && !has_mail().await? {
@@ -173,7 +175,8 @@ impl Trace {
     }
 
     async fn go_on(&self, mail: Mail) -> Result<Run, Error> {
-        let before = self.look().await?.log;
+        let before = self.look().await?;
+        let before = &before.log;
         let again = self.sent().await?;
         let sent = self.put(&mail).await?;
         // What was read already is followed from there.

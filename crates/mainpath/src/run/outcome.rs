@@ -2,7 +2,7 @@
 
 use crate::trace::Read;
 use crate::{Error, ErrorKind, Trace};
-use mainpath_core::{Log, State, apply, pending};
+use mainpath_core::pending;
 use mainpath_runtime::run_stats::runs;
 use mainpath_runtime::{Waiting, views};
 use mainpath_types::{Event, EventId, EventKind, FinishReason, Micros, ModelError, Usage};
@@ -61,11 +61,12 @@ impl Trace {
 
     /// How it stands.
     pub async fn status(&self) -> Result<Status, Error> {
-        let state = self.look().await?.state;
+        let read = self.look().await?;
+        let state = &read.state;
         if state.run.is_none() {
             return Ok(state.ended.reason.map_or(Status::Idle, Status::Ended));
         }
-        let pending = pending(&state);
+        let pending = pending(state);
         let waiting = Waiting::among(&pending);
         if !waiting.is_empty() && waiting.len() == pending.len() {
             return Ok(Status::Waiting(waiting));
@@ -78,13 +79,9 @@ impl Trace {
 
     /// How the run ended that this event ends.
     pub(super) async fn outcome_at(&self, finished: EventId) -> Result<Outcome, Error> {
-        let mut read = self.look().await?;
-        read.log.events.retain(|event| event.id <= finished);
-        read.state = State::new(self.id().clone());
-        read.log.events.iter().for_each(|event| apply(&mut read.state, event));
-        read.bodies = Log::default();
-        read.bodies.extend(&read.log.events);
-        self.ended(&read).await?.ok_or_else(|| Error::failed(format!("event {finished} ends no run")))
+        self.ended(&self.look().await?.up_to(finished))
+            .await?
+            .ok_or_else(|| Error::failed(format!("event {finished} ends no run")))
     }
 
     /// Why there is no outcome.
@@ -109,8 +106,9 @@ impl Trace {
         })
     }
 
-    async fn ended(&self, Read { log, state, bodies }: &Read) -> Result<Option<Outcome>, Error> {
-        let ending = views::ending(self.host().at(self.id()).scoped(), state, bodies).await?;
+    async fn ended(&self, read: &Read) -> Result<Option<Outcome>, Error> {
+        let Read { log, state, .. } = read;
+        let ending = views::ending(self.host().at(self.id()).scoped(), state, read).await?;
         let Some(ending) = ending else { return Ok(None) };
         let stats = runs(self.id(), &log.events).pop().unwrap_or_default();
         let spent = stats.counts.spent();

@@ -1,11 +1,12 @@
 //! The calls of a run that wait for people, as its events tell of them.
 
 use crate::event::{ActionPlanned, PendingCall, PendingQuestion, RunEvent, Stamped};
+use crate::trace::Read;
 use crate::{Error, Trace};
 use mainpath_core::{State, pending};
 use mainpath_runtime::Waiting;
 use mainpath_runtime::wire::Projector;
-use mainpath_types::{CallId, LOG_VERSION, Millis, Verdict, format_time};
+use mainpath_types::{CallId, EventId, LOG_VERSION, Millis, Verdict, format_time};
 use std::collections::BTreeMap;
 
 impl Trace {
@@ -23,13 +24,8 @@ impl Trace {
     }
 
     async fn questions_below(&self) -> Result<Vec<Stamped<PendingQuestion>>, Error> {
-        let (mut projector, mut calls) = (Projector::new(self.id().clone()), Known::default());
-        for event in self.events(1).await? {
-            for line in projector.project(&event) {
-                let _ = calls.note(&RunEvent::read(line)?, self);
-            }
-        }
-        let state = projector.state();
+        let read = self.look().await?;
+        let (calls, state) = (Known::of(&read, self)?, &read.state);
         let waiting = Waiting::among(&pending(state)).into_iter();
         let asked = waiting.filter_map(|one| match one {
             Waiting::Answer(call) => calls.question(call, state, self),
@@ -43,18 +39,20 @@ impl Trace {
     }
 
     async fn approvals_below(&self) -> Result<Vec<Stamped<PendingCall>>, Error> {
-        let (mut projector, mut calls) = (Projector::new(self.id().clone()), Known::default());
-        for event in self.events(1).await? {
-            for line in projector.project(&event) {
-                let _ = calls.note(&RunEvent::read(line)?, self);
-            }
-        }
-        let mut asked: Vec<_> = calls.asked.into_values().collect();
-        for child in projector.state().children.open().filter_map(|child| child.trace.clone()) {
+        let read = self.look().await?;
+        let mut asked: Vec<_> = Known::of(&read, self)?.asked.into_values().collect();
+        for child in read.state.children.open().filter_map(|child| child.trace.clone()) {
             asked.extend(Box::pin(Trace::new(self.host().clone(), child).approvals_below()).await?);
         }
         Ok(asked)
     }
+}
+
+/// The first event that tells of a call which has no result yet.
+pub(super) fn first_open(state: &State) -> Option<EventId> {
+    let open = state.calls.iter().filter(|call| !call.state.is_done());
+    // A person may have given it other arguments later.
+    open.map(|call| state.tree.node(call.id.seq).map_or(call.arguments, |node| node.event.min(call.arguments))).min()
 }
 
 /// What is known of calls.
@@ -67,6 +65,23 @@ pub(super) struct Known {
 }
 
 impl Known {
+    /// What is known of the calls of a log that have no result yet.
+    fn of(read: &Read, trace: &Trace) -> Result<Known, Error> {
+        let mut calls = Known::default();
+        let Some(first) = first_open(&read.state) else { return Ok(calls) };
+        let mut projector = Projector::new(trace.id().clone());
+        for event in &read.log.events {
+            if event.id < first {
+                projector.skip(event);
+                continue;
+            }
+            for line in projector.project(event) {
+                let _ = calls.note(&RunEvent::read(line)?, trace);
+            }
+        }
+        Ok(calls)
+    }
+
     /// Notes what an event tells. An approval that is asked for is given back with its verdict, and belongs to `trace` then.
     pub fn note(&mut self, event: &RunEvent, trace: &Trace) -> Option<CallId> {
         match event {

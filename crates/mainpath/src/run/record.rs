@@ -101,7 +101,8 @@ impl Trace {
     /// came after stays as it is. Made again under the same key ([`Trace::once`]) it is the same one. Errors: there is no such run, or
     /// it has not ended.
     pub async fn after_run(&self, run: u32) -> Result<Trace, Error> {
-        let Read { log, state, .. } = self.look().await?;
+        let read = self.look().await?;
+        let Read { log, state, .. } = &*read;
         let extent = self.extent(&log.events, run)?;
         let Some(finished) = extent.finished else {
             return Err(Error::new(ErrorKind::Busy, format!("run {run} of trace {} has not ended", self.id())));

@@ -15,6 +15,8 @@ pub(super) struct Telling {
     projector: Projector,
     /// Events before this one are read to know what is pending, and not given out.
     from: EventId,
+    /// Events before this one are not needed for that either.
+    needed: EventId,
     /// The last event that was read.
     pub last: EventId,
     calls: Known,
@@ -36,6 +38,7 @@ impl Telling {
             trace: trace.clone(),
             projector: Projector::new(trace.id().clone()),
             from,
+            needed: 0,
             last: 0,
             calls: Known::default(),
             told: BTreeSet::new(),
@@ -44,6 +47,11 @@ impl Telling {
             tells_whole,
             queue: VecDeque::new(),
         }
+    }
+
+    /// Says that of the events before this one none is needed to know what is pending.
+    pub fn need_from(&mut self, needed: EventId) {
+        self.needed = needed.min(self.from);
     }
 
     /// The state after what was fed.
@@ -71,6 +79,10 @@ impl Telling {
         match live {
             Live::Event(event) => {
                 self.last = event.id;
+                if event.id < self.needed {
+                    self.projector.skip(event);
+                    return Ok(());
+                }
                 if let EventKind::ModelFinished(data) = &event.kind {
                     self.complete(event, data).await?;
                 }

@@ -3,7 +3,7 @@
 use super::handle::Trace;
 use super::read::ReadTrace;
 use crate::Error;
-use mainpath_core::{Bodies, Item, Layout, Log, Section, Shown, State, apply, fixed_parts, layout};
+use mainpath_core::{Bodies, Item, Layout, Section, Shown, State, apply, fixed_parts, layout};
 use mainpath_runtime::sent::{SentRequest, sent};
 use mainpath_types::{CutCause, Event, EventId, EventKind, ListedSkill, Seq, Spec, TraceId};
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ pub struct Look<'a> {
     /// The state in which it was made, or would be.
     pub state: State,
     /// The bodies of the log's events.
-    pub bodies: &'a Log,
+    pub bodies: &'a (dyn Bodies + Send + Sync),
     /// The spec that it is made by.
     pub spec: &'a Spec,
     /// What it shows and leaves out.
@@ -262,7 +262,7 @@ pub fn kind(item: &Item) -> (&'static str, &'static str) {
 }
 
 /// Why an event left something out.
-pub fn why(bodies: &Log, event: EventId) -> String {
+pub fn why(bodies: &dyn Bodies, event: EventId) -> String {
     let why = match bodies.get(event) {
         Some(EventKind::Compacted(data)) if data.text.is_some() => "summarised by rules",
         Some(EventKind::Compacted(data)) if data.floor.as_ref().is_some_and(|floor| floor.all) => {
@@ -286,7 +286,8 @@ impl Trace {
     /// Where every token of a request goes: of the one in flight or the one that would be made now, or that of a turn. Errors: there is
     /// none.
     pub async fn context(&self, turn: Option<u32>) -> Result<ContextReport, Error> {
-        Ok(Look::new(self.of(&self.look().await?), turn)?.report())
+        let read = self.look().await?;
+        Ok(Look::new(self.of(&read), turn)?.report())
     }
 
     /// A request of the model as it was sent, by its number. `None`: there is none, or its model's form is not known here. Errors: the log

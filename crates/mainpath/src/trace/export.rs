@@ -4,7 +4,7 @@ use super::markdown::write_part;
 use super::read::ReadTrace;
 use crate::Error;
 use crate::text::span;
-use mainpath_core::{Bodies, NodeKind};
+use mainpath_core::NodeKind;
 use mainpath_providers::history::{HistoryFormat, write};
 use mainpath_runtime::import::{Extent, conversation};
 use mainpath_runtime::{views, wire::Projector};

@@ -1,10 +1,11 @@
 //! A trace: everything that can be done to an agent, whoever drives it.
 
 use super::export::{Export, ExportFormat, ExportLayout};
-use super::read::{Read, ReadTrace, spec_of};
+use super::read::{Read, ReadTrace, TraceState, spec_of};
+use super::readings::Paged;
 use crate::sessions::Held;
 use crate::{Error, ErrorKind, Host};
-use mainpath_core::{Bodies, Call, CallState, State, arguments_in};
+use mainpath_core::{Bodies, Call, CallState, arguments_in};
 use mainpath_providers::history::HistoryFormat;
 use mainpath_runtime::import::{Extent, conversation};
 use mainpath_runtime::replay::{Replayed, replay};
@@ -16,6 +17,7 @@ use mainpath_tools::AskHumanArgs;
 use mainpath_types::{BlobHash, CallId, Event, EventId, EventKind, MailId, Message, MessageMode, Spec, TraceId};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long whoever has a trace may take to read what was sent.
@@ -45,8 +47,7 @@ pub struct Facts {
 impl Host {
     /// A trace that there is. Errors: there is none of this id.
     pub async fn trace(&self, id: &TraceId) -> Result<Trace, Error> {
-        let log = self.store().read(self.scope(), id, 1).await?;
-        match log.events.is_empty() {
+        match self.read(id).await?.log.events.is_empty() {
             true => Err(Error::new(ErrorKind::NotFound, format!("there is no trace {id}"))),
             false => Ok(Trace::new(self.clone(), id.clone())),
         }
@@ -164,7 +165,7 @@ impl Trace {
         let (read, text) = (self.look().await?, text.into());
         let waits = |call: &Call| !matches!(call.state, CallState::Done(_));
         let row = Some(self.call(&read, call)?).filter(|row| waits(row));
-        let arguments = row.and_then(|row| read.bodies.get(row.arguments)).and_then(|kind| arguments_in(kind, call));
+        let arguments = row.and_then(|row| read.get(row.arguments)).and_then(|kind| arguments_in(kind, call));
         if let Some(why) = arguments.and_then(AskHumanArgs::read).and_then(|args| args.no_choice(&text)) {
             return Err(Error::invalid(format!("{why}; call {call} is still open")));
         }
@@ -277,7 +278,7 @@ impl Trace {
     /// A long text that the log names. `None`: it names no such text; what files were before they were changed is none. Errors: it
     /// cannot be read.
     pub async fn long_text(&self, hash: &BlobHash) -> Result<Option<Vec<u8>>, Error> {
-        match self.events(1).await?.iter().any(|event| event.kind.long_texts().contains(hash)) {
+        match self.look().await?.log.events.iter().any(|event| event.kind.long_texts().contains(hash)) {
             true => Ok(Some(self.host.store().get_blob(self.host.scope(), hash).await?)),
             false => Ok(None),
         }
@@ -296,20 +297,20 @@ impl Trace {
     /// The facts after an event, under their published names, of at most so many events; and the number of the last event. Errors: the log
     /// cannot be read.
     pub async fn facts(&self, after: EventId, most: usize) -> Result<Facts, Error> {
-        let log = self.host.store().read(self.host.scope(), &self.id, 1).await?;
-        let mut projector = Projector::new(self.id.clone());
-        let (mut facts, mut events) = (Vec::new(), 0);
-        for event in &log.events {
-            let lines = projector.project(event);
-            if event.id > after && events < most {
-                events += 1;
-                facts.extend(lines);
-            }
-            if events == most {
-                break;
-            }
+        let (read, at) = (self.look().await?, self.host.at(&self.id));
+        let new = || Paged { after: 0, projector: Projector::new(self.id.clone()) };
+        let mut page = self.host.readings().page(at, after).await.unwrap_or_else(new);
+        let mut facts = Vec::new();
+        let from = |after: EventId| read.log.events.partition_point(|event| event.id <= after);
+        let (known, first) = (from(page.after), from(after));
+        read.log.events.get(known..first).unwrap_or_default().iter().for_each(|event| page.projector.skip(event));
+        for event in read.log.events.iter().skip(first).take(most) {
+            facts.extend(page.projector.project(event));
+            page.after = event.id;
         }
-        Ok(Facts { facts, head: log.head })
+        page.after = page.after.max(after);
+        self.host.readings().keep_page(at, page).await;
+        Ok(Facts { facts, head: read.log.head })
     }
 
     /// Waits until the log has grown beyond an event, whoever appends. Errors: it is gone.
@@ -334,18 +335,17 @@ impl Trace {
 
     /// What it was last said to be; `None` where that was never said.
     pub async fn spec(&self) -> Result<Option<Spec>, Error> {
-        let log = self.host.store().read(self.host.scope(), &self.id, 1).await?;
-        Ok(spec_of(&log).cloned())
+        Ok(spec_of(&self.look().await?.log).cloned())
     }
 
     /// The state that the log makes.
-    pub async fn state(&self) -> Result<State, Error> {
-        Ok(self.look().await?.state)
+    pub async fn state(&self) -> Result<TraceState, Error> {
+        Ok(TraceState(self.look().await?))
     }
 
     /// What each run took.
     pub async fn stats(&self) -> Result<Vec<RunStats>, Error> {
-        Ok(runs(&self.id, &self.events(1).await?))
+        Ok(runs(&self.id, &self.look().await?.log.events))
     }
 
     /// The trace in a format for people or other programs. Errors: the log or a blob cannot be read.
@@ -416,12 +416,12 @@ impl Trace {
         }
     }
 
-    pub(crate) async fn look(&self) -> Result<Read, Error> {
-        Read::of(self.host.at(&self.id)).await
+    pub(crate) async fn look(&self) -> Result<Arc<Read>, Error> {
+        self.host.read(&self.id).await
     }
 
     pub(super) fn of<'a>(&'a self, read: &'a Read) -> ReadTrace<'a> {
-        let Read { log, state, bodies } = read;
-        ReadTrace { store: self.host.store(), scope: self.host.scope(), trace: &self.id, log, state, bodies }
+        let Read { log, state, .. } = read;
+        ReadTrace { store: self.host.store(), scope: self.host.scope(), trace: &self.id, log, state, bodies: read }
     }
 }

@@ -36,7 +36,7 @@ impl Trace {
     /// It at a glance. Errors: the log cannot be read.
     pub async fn overview(&self) -> Result<Overview, Error> {
         let read = self.look().await?;
-        let about = views::about(self.host().at(self.id()), &read.log.events).await?;
+        let about = views::about(self.host().at(self.id()).scoped(), &read.log.events, &read.state, &read.made).await?;
         let agents = read.state.children.list.iter().map(|child| SubTrace {
             trace_id: child.trace.clone(),
             mode: child.mode,

@@ -61,7 +61,8 @@ fn goals_refused(trace: &TraceId, ops: &[GoalOp], why: &dyn std::fmt::Display) -
 impl Trace {
     /// Changes the plan: now where no run goes on, else at the run's next checkpoint. Errors: an operation does not fit the plan.
     pub async fn goal(&self, ops: Vec<GoalOp>) -> Result<Sent, Error> {
-        self.of(&self.look().await?).check_goals(&ops)?;
+        let read = self.look().await?;
+        self.of(&read).check_goals(&ops)?;
         let mail = self.settle(Mail::Goals { ops: ops.clone() }).await?;
         goals_sent(self.id(), &self.look().await?.log, mail, &ops)
     }
@@ -73,7 +74,8 @@ impl Trace {
 
     /// The same with what was said in a message. Errors: there is none with this number, or it has no text.
     pub async fn pin_message(&self, seq: Seq) -> Result<Sent, Error> {
-        let text = self.of(&self.look().await?).words(seq).await?;
+        let read = self.look().await?;
+        let text = self.of(&read).words(seq).await?;
         self.pin(text).await
     }
 
@@ -84,6 +86,6 @@ impl Trace {
 
     /// The pins, in their order.
     pub async fn pins(&self) -> Result<Vec<String>, Error> {
-        Ok(self.look().await?.state.goals.terms.pinned)
+        Ok(self.look().await?.state.goals.terms.pinned.clone())
     }
 }

@@ -1,10 +1,12 @@
 //! A trace that was read.
 
 use crate::Error;
-use mainpath_core::{Bodies, Log, State, apply};
-use mainpath_runtime::Hydrated;
+use mainpath_core::{Bodies, Log, State};
+use mainpath_runtime::{Hydrated, views};
 use mainpath_store::{ReadLog, Scope, ScopedStore, Store, TraceStore};
-use mainpath_types::{Event, EventKind, Part, Spec, TraceId, text_of};
+use mainpath_types::{Event, EventId, EventKind, GoalId, Millis, Part, Spec, TraceId, text_of};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A trace that was read: where it lies, its log, and the state that the log makes.
 #[derive(Clone, Copy)]
@@ -20,7 +22,7 @@ pub struct ReadTrace<'a> {
     /// The state that the log makes.
     pub state: &'a State,
     /// The bodies of its events.
-    pub bodies: &'a Log,
+    pub bodies: &'a (dyn Bodies + Send + Sync),
 }
 
 impl<'a> ReadTrace<'a> {
@@ -30,21 +32,70 @@ impl<'a> ReadTrace<'a> {
     }
 }
 
-/// The log of a trace, the state that it makes, and the bodies of its events.
+/// The log of a trace and the state that it makes. It has the bodies of its events.
+#[derive(Clone)]
 pub(crate) struct Read {
     pub log: ReadLog,
     pub state: State,
-    pub bodies: Log,
+    /// When each goal of its plan was made.
+    pub made: BTreeMap<GoalId, Millis>,
 }
 
 impl Read {
     pub async fn of(trace: TraceStore<'_>) -> Result<Read, Error> {
         let log = trace.read(1).await?;
-        let mut state = State::new(trace.trace.clone());
-        log.events.iter().for_each(|event| apply(&mut state, event));
-        let mut bodies = Log::default();
-        bodies.extend(&log.events);
-        Ok(Read { log, state, bodies })
+        let (state, made) = views::fold(trace.trace, &log.events);
+        Ok(Read { log, state, made })
+    }
+
+    /// The same as it was after an event.
+    pub fn up_to(&self, last: EventId) -> Read {
+        let mut log = self.log.clone();
+        log.events.retain(|event| event.id <= last);
+        let (state, made) = views::fold(&self.state.trace, &log.events);
+        Read { log, state, made }
+    }
+
+    /// Adds what the log has beyond it.
+    pub fn extend(&mut self, mut tail: ReadLog) {
+        for event in &tail.events {
+            views::fold_on(&mut self.state, &mut self.made, event);
+        }
+        let mut events = std::mem::take(&mut self.log.events);
+        events.append(&mut tail.events);
+        let mut erased = std::mem::take(&mut self.log.erased);
+        erased.append(&mut tail.erased);
+        self.log = ReadLog { events, erased, ..tail };
+    }
+}
+
+/// The state that a log makes, as it is at one moment.
+#[derive(Clone)]
+pub struct TraceState(pub(crate) Arc<Read>);
+
+impl std::ops::Deref for TraceState {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.0.state
+    }
+}
+
+impl std::fmt::Debug for TraceState {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.state.fmt(to)
+    }
+}
+
+impl Bodies for Read {
+    fn get(&self, event: EventId) -> Option<&EventKind> {
+        let at = self.log.events.binary_search_by_key(&event, |event| event.id).ok()?;
+        self.log.events.get(at).map(|event| &event.kind)
+    }
+
+    fn before(&self, event: EventId) -> Option<EventId> {
+        let earlier = self.log.events.partition_point(|known| known.id < event);
+        earlier.checked_sub(1).and_then(|at| self.log.events.get(at)).map(|known| known.id)
     }
 }
 

@@ -243,3 +243,17 @@ fn an_approval_that_was_read_from_json_belongs_to_no_host() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     assert_eq!(runtime.block_on(call.approve()).unwrap_err().kind(), ErrorKind::Invalid);
 }
+
+#[test]
+fn events_that_were_skipped_change_nothing_of_what_is_told_after_them() {
+    let events: Vec<Event> = EVERY_EVENT.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told = |skipped: usize| {
+        let mut projector = Projector::new("test".parse().unwrap());
+        events.iter().take(skipped).for_each(|event| projector.skip(event));
+        events.iter().skip(skipped).map(|event| projector.project(event)).collect::<Vec<_>>()
+    };
+    let whole = told(0);
+    for skipped in 1..events.len() {
+        assert_eq!(told(skipped), whole[skipped..], "after {skipped}");
+    }
+}

@@ -11,6 +11,7 @@ mod events;
 mod examples;
 mod experience;
 mod families;
+mod long_logs;
 mod mcp;
 mod operations;
 mod presets;

@@ -78,14 +78,19 @@ pub struct About {
     pub plan: Value,
 }
 
-/// What a trace with this log is about; a line is in the place of each text that is gone. Errors: the store cannot be read.
-pub async fn about(trace: TraceStore<'_>, events: &[Event]) -> Result<About, StoreError> {
-    let (state, made) = fold(trace.trace, events);
-    let (log, store, mut gone) = (Events(events), trace.scoped(), Gone::noted());
-    let task = task_with(store, &state, events, &mut gone).await?;
-    let end = ending_with(store, &state, &log, &mut gone).await?;
-    let meta = meta(&state, events, spec(events), &task, end.as_ref().map(|end| end.answer.as_str()));
-    Ok(About { meta, plan: plan(&state, events, &made, &task) })
+/// What a trace with this log is about, by what [`fold`] makes of that; a line is in the place of each text that is gone. Errors: the
+/// store cannot be read.
+pub async fn about(
+    store: ScopedStore<'_>,
+    events: &[Event],
+    state: &State,
+    made: &BTreeMap<GoalId, Millis>,
+) -> Result<About, StoreError> {
+    let mut gone = Gone::noted();
+    let task = task_with(store, state, events, &mut gone).await?;
+    let end = ending_with(store, state, &Events(events), &mut gone).await?;
+    let meta = meta(state, events, spec(events), &task, end.as_ref().map(|end| end.answer.as_str()));
+    Ok(About { meta, plan: plan(state, events, made, &task) })
 }
 
 /// The events under their published names, a line each: what `--json` prints, but for what was in no log.
@@ -99,14 +104,19 @@ fn wire(trace: &TraceId, events: &[Event]) -> Vec<u8> {
 pub fn fold(trace: &TraceId, events: &[Event]) -> (State, BTreeMap<GoalId, Millis>) {
     let (mut state, mut made) = (State::new(trace.clone()), BTreeMap::new());
     for event in events {
-        apply(&mut state, event);
-        if changes_plan(&event.kind) {
-            for goal in state.goals.list() {
-                made.entry(goal.id).or_insert(event.ts);
-            }
-        }
+        fold_on(&mut state, &mut made, event);
     }
     (state, made)
+}
+
+/// The same with one event more.
+pub fn fold_on(state: &mut State, made: &mut BTreeMap<GoalId, Millis>, event: &Event) {
+    apply(state, event);
+    if changes_plan(&event.kind) {
+        for goal in state.goals.list() {
+            made.entry(goal.id).or_insert(event.ts);
+        }
+    }
 }
 
 /// What rules find in what was said on the main path, left out of the context or not. A text that is not there any more is not in

@@ -52,6 +52,21 @@ impl Projector {
         facts.into_iter().map(|(name, data)| self.durable(event, name, data)).collect()
     }
 
+    /// Takes an event whose wire events nobody needs.
+    pub fn skip(&mut self, event: &Event) {
+        self.turn = self.turn.max(event.turn);
+        match &event.kind {
+            EventKind::SpecChanged(data) => self.session.clone_from(&data.spec.relations.session),
+            EventKind::ModelFinished(data) => drop(self.goals(&data.goals)),
+            EventKind::GoalsChanged(data) => drop(self.goals(&data.ops)),
+            _ => {}
+        }
+        apply(&mut self.state, event);
+        if matches!(event.kind, EventKind::SessionCleared(_)) {
+            self.planned = false;
+        }
+    }
+
     /// The wire events of a piece of what is still coming, seen at this time. They have no number: they are in no log, and nobody
     /// can resume from them.
     pub fn delta(&self, of: &EffectKey, delta: &Delta, at: Millis) -> Vec<Value> {
