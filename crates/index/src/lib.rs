@@ -80,6 +80,12 @@ pub struct Wanted {
     pub status: Option<String>,
     /// Those of this preset only.
     pub agent: Option<String>,
+    /// Those that called this tool only.
+    pub tool: Option<String>,
+    /// Those whose logs last changed at this time or later,
+    pub since: Option<Millis>,
+    /// and those of which that was before this time.
+    pub until: Option<Millis>,
     /// Also those that belong to another.
     pub with_children: bool,
 }

@@ -1,7 +1,7 @@
 //! Taking in what changed.
 
 use crate::Refreshed;
-use crate::found::Found;
+use crate::found::{Found, Stamp};
 use crate::names::{self, Names};
 use crate::read::{read, stamp};
 use crate::sum::Sum;
@@ -14,6 +14,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Why it broke off; nothing was taken in then.
 #[derive(Debug)]
@@ -36,6 +37,18 @@ impl From<StoreError> for Failed {
 
 /// From so many traces on they are read by two threads.
 const MANY: usize = 64;
+
+/// A log of more bytes than this
+const LARGE: u64 = 2 << 20;
+/// that somebody goes on with is read again only so long after what was last read of it was written: all of it is read each time.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// Whether a log that has grown is left as it is known, for a moment.
+fn waits(known: (Stamp, bool)) -> bool {
+    let (Stamp { len, at }, is_live) = known;
+    let at = UNIX_EPOCH + Duration::from_nanos(at.max(0).unsigned_abs());
+    is_live && len > LARGE && SystemTime::now().duration_since(at).is_ok_and(|age| age < PAUSE)
+}
 
 /// `empty`: nothing is known yet, so there is nothing to compare with.
 pub(crate) fn refresh(
@@ -151,6 +164,7 @@ fn take_in(
                     tables::give_free(db, &trace)?;
                 }
             }
+            Ok(_) if known.is_some_and(waits) && store.owner(scope, &trace)?.is_some() => {}
             Ok(_) => {
                 // Until it has been read.
                 if known.is_none() {

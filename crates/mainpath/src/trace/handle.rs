@@ -2,7 +2,6 @@
 
 use super::export::{Export, ExportFormat, ExportLayout};
 use super::read::{Read, ReadTrace, TraceState, spec_of};
-use super::readings::Paged;
 use crate::sessions::Held;
 use crate::{Error, ErrorKind, Host};
 use mainpath_core::{Bodies, Call, CallState, arguments_in};
@@ -10,7 +9,6 @@ use mainpath_providers::history::HistoryFormat;
 use mainpath_runtime::import::{Extent, conversation};
 use mainpath_runtime::replay::{Replayed, replay};
 use mainpath_runtime::run_stats::{RunStats, runs};
-use mainpath_runtime::wire::Projector;
 use mainpath_runtime::{Mail, Phase, RuntimeError, verify, views};
 use mainpath_store::{Once, ReadLog, Report, StoreError};
 use mainpath_tools::AskHumanArgs;
@@ -33,15 +31,6 @@ pub struct Trace {
     id: TraceId,
     /// The key of what is sent by this handle.
     once: Option<Once>,
-}
-
-/// Facts of a log.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Facts {
-    /// They, each an object of JSON with its `type`. Several may share a number.
-    pub facts: Vec<Value>,
-    /// The number of the last event of the log.
-    pub head: EventId,
 }
 
 impl Host {
@@ -292,25 +281,6 @@ impl Trace {
     /// Puts something into its mailbox, as mailboxes hold it: for programs that hand on what others say. Errors: it cannot be sent.
     pub async fn post(&self, mail: &Mail) -> Result<MailId, Error> {
         self.put(mail).await
-    }
-
-    /// The facts after an event, under their published names, of at most so many events; and the number of the last event. Errors: the log
-    /// cannot be read.
-    pub async fn facts(&self, after: EventId, most: usize) -> Result<Facts, Error> {
-        let (read, at) = (self.look().await?, self.host.at(&self.id));
-        let new = || Paged { after: 0, projector: Projector::new(self.id.clone()) };
-        let mut page = self.host.readings().page(at, after).await.unwrap_or_else(new);
-        let mut facts = Vec::new();
-        let from = |after: EventId| read.log.events.partition_point(|event| event.id <= after);
-        let (known, first) = (from(page.after), from(after));
-        read.log.events.get(known..first).unwrap_or_default().iter().for_each(|event| page.projector.skip(event));
-        for event in read.log.events.iter().skip(first).take(most) {
-            facts.extend(page.projector.project(event));
-            page.after = event.id;
-        }
-        page.after = page.after.max(after);
-        self.host.readings().keep_page(at, page).await;
-        Ok(Facts { facts, head: read.log.head })
     }
 
     /// Waits until the log has grown beyond an event, whoever appends. Errors: it is gone.

@@ -17,6 +17,8 @@ pub struct Overview {
     pub plan: Value,
     /// The agents that it has started, in their order.
     pub agents: Vec<SubTrace>,
+    /// How many runs it has had.
+    pub runs: u32,
 }
 
 /// An agent that another has started.
@@ -43,6 +45,7 @@ impl Trace {
             task: child.task.to_string(),
             outcome: child.outcome,
         });
-        Ok(Overview { meta: about.meta, plan: about.plan, agents: agents.collect() })
+        let runs = read.state.counts.runs;
+        Ok(Overview { meta: about.meta, plan: about.plan, agents: agents.collect(), runs })
     }
 }

@@ -3,7 +3,7 @@
 use crate::about;
 use crate::access::scope::Scope;
 use crate::call::Call;
-use crate::problem::Problem;
+use crate::problem::{FieldProblem, Problem};
 use crate::route::{Route, group};
 use crate::telemetry::otel_trace_id;
 use base64::Engine;
@@ -12,7 +12,7 @@ use mainpath::Trace;
 use mainpath::index::{Position, Wanted};
 use mainpath::listing::ListedTrace;
 use mainpath::trace::SubTrace;
-use mainpath::types::{Seq, TraceId};
+use mainpath::types::{Millis, Seq, TraceId, parse_time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -108,6 +108,12 @@ struct ListQuery {
     status: Option<Standing>,
     /// Those of this preset.
     agent: Option<String>,
+    /// Those that called this tool.
+    tool: Option<String>,
+    /// Those whose logs last changed at this time or later: in UTC, such as `2026-01-31T00:00:00Z`.
+    since: Option<String>,
+    /// Those of which that was before this time.
+    until: Option<String>,
     /// Also those that belong to another.
     #[serde(default)]
     children: bool,
@@ -126,16 +132,27 @@ struct TraceList {
 async fn list(call: Call<ListQuery>) -> Result<TraceList, Problem> {
     let most = most(call.query.limit);
     let after = call.query.cursor.as_deref().map(position).transpose()?;
-    let ListQuery { status, agent, children, .. } = call.query;
+    let since = time(call.query.since.as_deref(), "/since")?;
+    let until = time(call.query.until.as_deref(), "/until")?;
+    let ListQuery { status, agent, tool, children, .. } = call.query;
     // Whether anybody drives a trace is not in the index: one that claims to run may be interrupted.
     let of_index = status.map(|status| if status == Standing::Interrupted { Standing::Running } else { status });
     let of_index = of_index.map(|status| status.as_str().into());
-    let wanted = Wanted { most: most + 1, after, status: of_index, agent, with_children: children };
+    let wanted = Wanted { most: most + 1, after, status: of_index, agent, tool, since, until, with_children: children };
     let mut rows = call.host.list(wanted).await?;
     let next = rows.get(most).and_then(|_| rows.get(most - 1)).map(|row| cursor(row.modified, &row.trace));
     rows.truncate(most);
     rows.retain(|row| status.is_none_or(|status| row.status == status.as_str()));
     Ok(TraceList { traces: rows.iter().map(ListedTrace::from).collect(), next })
+}
+
+/// A time of the query, as milliseconds since 1970.
+fn time(text: Option<&str>, pointer: &str) -> Result<Option<Millis>, Problem> {
+    let wrong = || {
+        let detail = "is no time in UTC, such as 2026-01-31T00:00:00Z".into();
+        Problem::fields(vec![FieldProblem { place: "query".into(), pointer: pointer.into(), detail }])
+    };
+    text.map(|text| parse_time(text).ok_or_else(wrong)).transpose()
 }
 
 fn cursor(modified: u64, trace: &TraceId) -> String {
@@ -241,8 +258,7 @@ async fn detail(call: Call) -> Result<TraceDetail, Problem> {
     let mut meta = object(seen.meta);
     let said = meta.remove("status").and_then(|status| status.as_str().map(String::from)).unwrap_or_default();
     meta.remove("trace_id");
-    let run = trace.state().await?.counts.runs;
-    let otel_trace_id = (run > 0).then(|| otel_trace_id(trace.id(), run));
+    let otel_trace_id = (seen.runs > 0).then(|| otel_trace_id(trace.id(), seen.runs));
     let status = if said == "running" { standing(&trace).await?.into() } else { said };
     Ok(TraceDetail {
         trace_id: trace.id().clone(),

@@ -4,13 +4,13 @@ use super::traces::most;
 use crate::about;
 use crate::access::scope::Scope;
 use crate::call::Call;
-use crate::problem::{Kind, Problem};
+use crate::problem::{FieldProblem, Kind, Problem};
 use crate::reply;
 use crate::route::{Gives, Route, group};
 use crate::stream::{Cursor, Feed, Wanted, socket, sse};
 use axum::body::Body;
 use axum::http::{Response, StatusCode, header};
-use mainpath::trace::Facts;
+use mainpath::trace::{Facts, FactsFrom};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -62,6 +62,11 @@ struct EventsQuery {
     /// The stream goes on when nothing happens any more.
     #[serde(default)]
     follow: bool,
+    /// Of a page: from the beginning of this turn on.
+    turn: Option<u32>,
+    /// Of a page: the last ones.
+    #[serde(default)]
+    last: bool,
     /// Of a page: at most so many log events.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<u64>,
@@ -80,6 +85,24 @@ struct Page {
 }
 
 impl EventsQuery {
+    /// A field that is for pages only.
+    fn of_pages(&self) -> Option<&'static str> {
+        self.turn.map(|_| "/turn").or(self.last.then_some("/last"))
+    }
+
+    /// Where a page begins.
+    fn page_from(&self, cursor: Option<&Cursor>) -> Result<FactsFrom, Problem> {
+        match (cursor, self.turn, self.last) {
+            (None, None, true) => Ok(FactsFrom::Last),
+            (None, Some(turn), false) => Ok(FactsFrom::Turn(turn)),
+            (cursor, None, false) => Ok(FactsFrom::After(cursor.map_or(0, Cursor::event))),
+            _ => {
+                let one = "a page begins in one place: after an event, at a turn, or with the last ones";
+                Err(wrong(self.of_pages().unwrap_or("/after"), one))
+            }
+        }
+    }
+
     fn wanted(&self, last: Option<&str>) -> Wanted {
         let text = last.or(self.after.as_deref()).or(self.since_event_id.as_deref()).filter(|text| !text.is_empty());
         let cursor = text.map(str::parse::<Cursor>);
@@ -93,6 +116,11 @@ impl EventsQuery {
     }
 }
 
+/// That a field of the query is wrong.
+fn wrong(pointer: &str, detail: &str) -> Problem {
+    Problem::fields(vec![FieldProblem { place: "query".into(), pointer: pointer.into(), detail: detail.into() }])
+}
+
 fn header_of<'a, Q, B>(call: &'a Call<Q, B>, name: &str) -> Option<&'a str> {
     call.headers.get(name).and_then(|value| value.to_str().ok())
 }
@@ -103,6 +131,9 @@ async fn events(call: Call<EventsQuery>) -> Result<Response<Body>, Problem> {
     let streams = header_of(&call, header::ACCEPT.as_str()).is_some_and(|accept| accept.contains("text/event-stream"));
     if !streams {
         return page(&call, &trace, &wanted).await;
+    }
+    if let Some(pointer) = call.query.of_pages() {
+        return Err(wrong(pointer, "is for pages: a stream begins after an event"));
     }
     let is_resumed = wanted.cursor.is_some();
     let feed = Feed::open(trace, wanted, call.watch()).await?;
@@ -116,16 +147,12 @@ async fn events(call: Call<EventsQuery>) -> Result<Response<Body>, Problem> {
 }
 
 async fn page(call: &Call<EventsQuery>, trace: &mainpath::Trace, wanted: &Wanted) -> Result<Response<Body>, Problem> {
-    let no_cursor = || {
-        let (place, pointer, detail) = ("query".into(), "/after".into(), "is no number of an event".into());
-        Problem::fields(vec![crate::problem::FieldProblem { place, pointer, detail }])
-    };
     if wanted.is_no_cursor {
-        return Err(no_cursor());
+        return Err(wrong("/after", "is no number of an event"));
     }
-    let after = wanted.cursor.as_ref().map_or(0, Cursor::event);
+    let from = call.query.page_from(wanted.cursor.as_ref())?;
     let most = most(call.query.limit);
-    let Facts { facts, head } = trace.facts(after, most).await?;
+    let Facts { facts, head } = trace.facts(from, most).await?;
     let last = facts.iter().filter_map(|fact| fact["id"].as_u64()).next_back();
     let next = last.filter(|last| *last < head).map(|last| last.to_string());
     let object = |value| match value {

@@ -104,6 +104,50 @@ async fn ids_with_tricks_and_unknown_addresses_are_not_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn traces_are_found_by_tool_and_by_time_and_events_by_turn_and_from_the_end() {
+    let place = Place::start().await;
+    let reads = place.run(READS).await;
+    let says = place.run("[[turn]]\nfinal = \"Nothing to do.\"").await;
+    let found = async |query: &str| {
+        let answer = place.get(&format!("/api/traces?{query}")).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        let json = answer.json();
+        let ids = json["traces"].as_array().unwrap().iter().map(|row| row["trace_id"].as_str().unwrap().to_string());
+        ids.collect::<Vec<_>>()
+    };
+    assert_eq!(found("tool=read_text_file").await, [reads.clone()]);
+    assert!(found("tool=bash").await.is_empty() && found("tool=%27%22%29").await.is_empty());
+    assert_eq!(found("since=2020-01-01T00:00:00Z").await, [says.clone(), reads.clone()]);
+    assert_eq!(found("since=2020-01-01T00:00:00Z&until=2999-01-01T00:00:00.5Z").await.len(), 2);
+    assert!(
+        found("until=2020-01-01T00:00:00Z").await.is_empty() && found("since=2999-01-01T00:00:00Z").await.is_empty()
+    );
+    let answer = place.get("/api/traces?since=yesterday&until=2020-01-01T00:00:00Z").await;
+    assert_eq!((answer.status, pointers(&answer.json())), (422, vec!["/since"]));
+
+    let whole = place.get(&format!("/api/traces/{reads}/events?limit=500")).await.json();
+    let (events, head) = (whole["events"].as_array().unwrap(), whole["head"].as_u64().unwrap());
+    let page = place.get(&format!("/api/traces/{reads}/events?last=true&limit=3")).await.json();
+    let last: Vec<&Value> = events.iter().filter(|event| event["id"].as_u64().unwrap() > head - 3).collect();
+    assert_eq!((page["events"].as_array().unwrap().iter().collect::<Vec<_>>(), &page["next"]), (last, &Value::Null));
+    assert_eq!(place.get(&format!("/api/traces/{reads}/events?last=true&limit=500")).await.json(), whole);
+    let page = place.get(&format!("/api/traces/{reads}/events?turn=2&limit=500")).await.json();
+    let turn: Vec<&Value> = events.iter().filter(|event| event["turn"].as_u64() >= Some(2)).collect();
+    assert_eq!(page["events"].as_array().unwrap().iter().collect::<Vec<_>>(), turn);
+    assert_eq!(page["events"][0]["type"], "turn_started");
+    assert_eq!(place.get(&format!("/api/traces/{reads}/events?turn=9")).await.status, 404);
+    for (query, pointer) in [("turn=1&last=true", "/turn"), ("after=3&last=true", "/last"), ("after=3&turn=1", "/turn")]
+    {
+        let answer = place.get(&format!("/api/traces/{reads}/events?{query}")).await;
+        assert_eq!((answer.status, pointers(&answer.json())), (422, vec![pointer]), "{query}");
+    }
+    let stream = [place.bearer(), "accept: text/event-stream".into()];
+    let answer = place.ask("GET", &format!("/api/traces/{reads}/events?turn=1"), &stream, "").await;
+    assert_eq!((answer.status, pointers(&answer.json())), (422, vec!["/turn"]));
+    place.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn lists_go_on_where_they_ended() {
     let place = Place::start().await;
     let mut all = Vec::new();
