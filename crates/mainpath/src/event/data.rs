@@ -4,13 +4,14 @@ use mainpath_types::{
     BranchKind, BranchOpened, CallId, CallResolved, GoalId, GoalStatus, ModelFinished, ModelMalformed, Principal,
     Resolution, Step, Verdict,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// What a piece of something that is still coming belongs to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PieceOf {
     /// A model's answer: the number of its request.
@@ -22,7 +23,7 @@ pub enum PieceOf {
 }
 
 /// `assistant_delta`, `thinking_delta`: more text.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TextPiece {
     /// The new text.
     pub text: String,
@@ -38,7 +39,7 @@ impl fmt::Display for TextPiece {
 }
 
 /// `arguments_delta`: more of a call's arguments.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ArgumentsPiece {
     /// Which call of this answer, from 0.
     pub index: u16,
@@ -53,7 +54,7 @@ pub struct ArgumentsPiece {
 }
 
 /// `tool_output_delta`: more of a running call's output.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OutputPiece {
     /// The call.
     pub call: CallId,
@@ -71,7 +72,7 @@ impl fmt::Display for OutputPiece {
 }
 
 /// `action_partial`: what is known of an action before the answer is complete.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum PartialAction {
     /// The tool of a call.
@@ -96,11 +97,11 @@ pub enum PartialAction {
 }
 
 /// `turn_started`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnStarted {}
 
 /// `budget_changed`: limits that a new spec changes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BudgetChanged {
     /// Who changed them, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -111,7 +112,7 @@ pub struct BudgetChanged {
 }
 
 /// What a limit was and is.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LimitChange {
     /// What it was.
     pub from: Value,
@@ -120,7 +121,7 @@ pub struct LimitChange {
 }
 
 /// `request_repacked`: a request was made again with less.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RequestRepacked {
     /// The session, or the trace where there is none.
     pub chat_id: String,
@@ -133,7 +134,7 @@ pub struct RequestRepacked {
 }
 
 /// `model_response`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ModelResponse {
     /// In no valid form: the model is asked again.
@@ -143,7 +144,7 @@ pub enum ModelResponse {
 }
 
 /// `action_planned`: a call that the model wants made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ActionPlanned {
     /// The call.
     pub call: CallId,
@@ -163,7 +164,7 @@ pub struct ActionPlanned {
 }
 
 /// `action_validated`: what rules say of a call.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ActionValidated {
     /// The call.
     pub call: CallId,
@@ -174,7 +175,7 @@ pub struct ActionValidated {
 }
 
 /// `approval_denied`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ApprovalDenied {
     /// The call.
     pub call: CallId,
@@ -185,7 +186,7 @@ pub struct ApprovalDenied {
 }
 
 /// `action_executed`: an attempt of a call ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ActionExecuted {
     /// The call.
     pub call: CallId,
@@ -200,7 +201,7 @@ pub struct ActionExecuted {
 }
 
 /// `observation_recorded`: what the model sees of a call.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Observation {
     /// Of a call that was to run.
@@ -231,7 +232,7 @@ impl Observation {
 }
 
 /// `branch_opened`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum SideBranchOpened {
     /// With the message that it begins with.
@@ -244,7 +245,7 @@ pub enum SideBranchOpened {
 }
 
 /// What is done to the plan as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanOp {
     /// It has these steps and no others.
@@ -260,7 +261,7 @@ pub enum PlanOp {
 }
 
 /// `plan_created`, `plan_updated`. What is not said stays.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanChanged {
     /// What is done; of several operations the one that says most.
     pub op: PlanOp,
@@ -288,7 +289,7 @@ pub struct PlanChanged {
 }
 
 /// A step of a plan, with its goal.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanStep {
     /// The step as it was written, and its title and status as they are now.
     #[serde(flatten)]
@@ -299,7 +300,7 @@ pub struct PlanStep {
 }
 
 /// What is done to a goal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GoalChange {
     /// It is new.
@@ -315,7 +316,7 @@ pub enum GoalChange {
 }
 
 /// `goal_added`, `goal_updated`. What is not said stays.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GoalChanged {
     /// What is done.
     pub op: GoalChange,

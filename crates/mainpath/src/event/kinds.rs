@@ -15,13 +15,14 @@ use mainpath_types::{
     RetryDue, RewindRequested, Rewound, RunClosing, RunFinished, RunStarted, SessionCleared, SkillSelected,
     SpecChanged, SubTraceCompleted, SubTraceStarted, TailCut, TraceId, TraceNamed, TurnFinished,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 macro_rules! events {
     ($( $(#[$doc:meta])* $variant:ident($data:ty) = $name:literal,)*) => {
         /// What happens in a run. As JSON it is the object that `mainpath run --json` and `mainpath watch --json` print for it.
-        #[derive(Clone, Debug, Serialize, Deserialize)]
+        #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "type")]
         pub enum RunEvent {
             $( $(#[$doc])* #[serde(rename = $name)] $variant(Stamped<$data>), )*

@@ -2,11 +2,12 @@
 
 use crate::{Error, Trace};
 use mainpath_types::{CallId, Verdict};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// `approval_required`: a call waits for an approval. The run goes on when it is decided, here or anywhere else.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PendingCall {
     /// The call.
     pub call: CallId,
@@ -52,7 +53,7 @@ impl PendingCall {
 }
 
 /// `question_asked`: a call of a tool that asks a person waits for the answer. It is in no log of its own: the call is.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PendingQuestion {
     /// The call.
     pub call: CallId,

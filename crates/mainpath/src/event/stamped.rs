@@ -1,12 +1,13 @@
 //! An event with its stamp.
 
 use mainpath_types::{EventId, MailId, TraceId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Deref;
 
 /// An event's data with its stamp: whose it is, when it happened, and its number.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stamped<T> {
     /// The version of the event vocabulary.
     pub v: u16,

@@ -6,6 +6,7 @@ use mainpath::prelude::*;
 use mainpath::trace::ExportFormat;
 use mainpath_core::EffectKey;
 use mainpath_runtime::wire::Projector;
+use mainpath_schema::Schema;
 use mainpath_types::*;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -255,5 +256,20 @@ fn events_that_were_skipped_change_nothing_of_what_is_told_after_them() {
     let whole = told(0);
     for skipped in 1..events.len() {
         assert_eq!(told(skipped), whole[skipped..], "after {skipped}");
+    }
+}
+
+#[test]
+fn every_event_is_as_its_schema_says_and_the_schema_refuses_what_is_none() {
+    let schema = Schema::new(&schemars::schema_for!(RunEvent).to_value()).unwrap();
+    for event in wire() {
+        assert_eq!(schema.violations(&event), Vec::<String>::new(), "{event}");
+    }
+    let started = wire().into_iter().find(|event| event["type"] == "run_started").unwrap();
+    for (field, value) in [("type", json!("run_begun")), ("turn", json!("one")), ("data", json!({})), ("id", json!(-1))]
+    {
+        let mut wrong = started.clone();
+        wrong[field] = value;
+        assert_ne!(schema.violations(&wrong), Vec::<String>::new(), "{wrong}");
     }
 }

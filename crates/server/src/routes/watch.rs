@@ -10,6 +10,7 @@ use crate::route::{Gives, Route, group};
 use crate::stream::{Cursor, Feed, Wanted, socket, sse};
 use axum::body::Body;
 use axum::http::{Response, StatusCode, header};
+use mainpath::RunEvent;
 use mainpath::trace::{Facts, FactsFrom};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -76,6 +77,7 @@ struct EventsQuery {
 #[derive(Serialize, JsonSchema)]
 struct Page {
     /// The events, under their published names. Several may share a number.
+    #[schemars(with = "Vec<RunEvent>")]
     events: Vec<Map<String, Value>>,
     /// The number of the last event of the trace.
     head: u64,
