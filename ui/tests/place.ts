@@ -5,6 +5,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { pageFile } from "./front";
 
 const BINARY = process.env["MAINPATH_BIN"] ?? fileURLToPath(new URL("../../target/debug/mainpath", import.meta.url));
 
@@ -123,7 +124,22 @@ export function complaints(page: Page): string[] {
   return said;
 }
 
+/** With it the pages are those of crates/server/ui, not those that the server was built with. */
+const FROM_DISK = process.env["MAINPATH_PAGES"] !== undefined;
+
 export const test = base.extend<{ place: Place; signedIn: Page }>({
+  page: async ({ page }, use) => {
+    if (FROM_DISK) {
+      await page.route(
+        (address) => address.pathname.startsWith("/ui/"),
+        async (route, request) => {
+          if (request.method() !== "GET") return route.continue();
+          return route.fulfill(await pageFile(new URL(request.url()).pathname));
+        },
+      );
+    }
+    await use(page);
+  },
   // eslint-disable-next-line no-empty-pattern
   place: async ({}, use) => {
     const place = await Place.make();
