@@ -168,6 +168,8 @@ export const test = base.extend<{ place: Place; signedIn: Page }>({
   signedIn: async ({ page, place }, use) => {
     await page.addInitScript(
       ([key]) => {
+        // A frame with a PDF has no storage.
+        if (self !== top) return;
         if (sessionStorage.getItem("mainpath.test") === null) {
           sessionStorage.setItem("mainpath.test", "1");
           sessionStorage.setItem("mainpath.key", key ?? "");
