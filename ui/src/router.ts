@@ -29,6 +29,8 @@ export function signInFor(path: string): RouteLocationRaw {
 }
 
 router.beforeEach((to) => {
+  // The router read the address before main.ts took the code out of it: it must not write it back.
+  if (to.hash !== "") return { path: to.path, query: to.query, hash: "", replace: true };
   if (to.meta["isOpen"] === true || key() !== null) return true;
   return signInFor(to.fullPath);
 });

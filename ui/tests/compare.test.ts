@@ -69,7 +69,7 @@ test("runs that are alike, the same run, and one that there is none of are said"
   await page.goto(`${place.ui}compare?a=${a}&b=${a}`);
   await expect(page.getByText("A and B are the same run.")).toBeVisible();
   await page.goto(`${place.ui}compare?a=${a}&b=20200101-000000-aaaaaa`);
-  await expect(page.getByRole("alert")).toContainText("There is no such thing");
+  await expect(page.getByRole("alert")).toContainText("Not found");
 });
 
 for (const look of [

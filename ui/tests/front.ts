@@ -23,18 +23,28 @@ export interface Front {
   close(): Promise<void>;
 }
 
-async function file(path: string, response: ServerResponse): Promise<void> {
+/** A file of the pages, as the server gives it out. */
+export async function pageFile(path: string): Promise<{ status: number; headers: Record<string, string>; body: Buffer }> {
   const name = normalize(path.slice("/ui/".length));
   const isAsset = name !== "." && !name.startsWith("..") && extname(name) !== "";
   const wanted = isAsset ? name : "index.html";
   const body = await readFile(join(FILES, wanted)).catch(() => null);
-  response.writeHead(body === null ? 404 : 200, {
-    "content-type": TYPES[extname(wanted)] ?? "application/octet-stream",
-    "content-security-policy": POLICY,
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "cache-control": wanted === "index.html" ? "no-cache" : "public, max-age=31536000, immutable",
-  });
+  return {
+    status: body === null ? 404 : 200,
+    headers: {
+      "content-type": TYPES[extname(wanted)] ?? "application/octet-stream",
+      "content-security-policy": POLICY,
+      "x-content-type-options": "nosniff",
+      "referrer-policy": "no-referrer",
+      "cache-control": wanted === "index.html" ? "no-cache" : "public, max-age=31536000, immutable",
+    },
+    body: body ?? Buffer.alloc(0),
+  };
+}
+
+async function file(path: string, response: ServerResponse): Promise<void> {
+  const { status, headers, body } = await pageFile(path);
+  response.writeHead(status, headers);
   response.end(body);
 }
 

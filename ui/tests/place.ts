@@ -1,10 +1,12 @@
 // A server of a test: its own home and workspace, a free port, scripted models, and the page before it.
 import { test as base, type Page } from "@playwright/test";
-import { spawn, type ChildProcess } from "node:child_process";
+import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { pageFile } from "./front";
 
 const BINARY = process.env["MAINPATH_BIN"] ?? fileURLToPath(new URL("../../target/debug/mainpath", import.meta.url));
 
@@ -32,6 +34,10 @@ export class Place {
     return join(this.folder, "home");
   }
 
+  private get environment(): NodeJS.ProcessEnv {
+    return { PATH: process.env["PATH"], HOME: this.folder, MAINPATH_HOME: this.home };
+  }
+
   /** The address of the page. */
   get ui(): string {
     return `${this.address}/ui/`;
@@ -40,7 +46,7 @@ export class Place {
   async start(): Promise<void> {
     // One that is started again listens where it did.
     const server = spawn(BINARY, ["serve", "--address", this.address.replace("http://", ""), "-C", this.work], {
-      env: { PATH: process.env["PATH"], HOME: this.folder, MAINPATH_HOME: this.home },
+      env: this.environment,
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.process = server;
@@ -56,6 +62,19 @@ export class Place {
       server.on("exit", (code) => reject(new Error(`the server ended with ${code} before it listened: ${text}`)));
     });
     this.key = (await readFile(join(this.home, "server/token"), "utf8")).trim();
+  }
+
+  /** Starts the server again with a configuration, given as TOML. */
+  async configure(text: string): Promise<void> {
+    await this.kill();
+    await writeFile(join(this.home, "config.toml"), text);
+    await this.start();
+  }
+
+  /** Runs the command in this home, and gives what it prints. */
+  async command(...args: string[]): Promise<string> {
+    const { stdout } = await promisify(execFile)(BINARY, args, { env: this.environment, cwd: this.work });
+    return stdout;
   }
 
   /** Ends the server as a crash does. */
@@ -123,7 +142,22 @@ export function complaints(page: Page): string[] {
   return said;
 }
 
+/** With it the pages are those of crates/server/ui, not those that the server was built with. */
+const FROM_DISK = process.env["MAINPATH_PAGES"] !== undefined;
+
 export const test = base.extend<{ place: Place; signedIn: Page }>({
+  page: async ({ page }, use) => {
+    if (FROM_DISK) {
+      await page.route(
+        (address) => address.pathname.startsWith("/ui/"),
+        async (route, request) => {
+          if (request.method() !== "GET") return route.continue();
+          return route.fulfill(await pageFile(new URL(request.url()).pathname));
+        },
+      );
+    }
+    await use(page);
+  },
   // eslint-disable-next-line no-empty-pattern
   place: async ({}, use) => {
     const place = await Place.make();
@@ -134,6 +168,8 @@ export const test = base.extend<{ place: Place; signedIn: Page }>({
   signedIn: async ({ page, place }, use) => {
     await page.addInitScript(
       ([key]) => {
+        // A frame with a PDF has no storage.
+        if (self !== top) return;
         if (sessionStorage.getItem("mainpath.test") === null) {
           sessionStorage.setItem("mainpath.test", "1");
           sessionStorage.setItem("mainpath.key", key ?? "");

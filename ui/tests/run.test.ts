@@ -84,16 +84,70 @@ test("every event has an address, at every zoom, and its raw form", async ({ sig
   await expect(page.locator(".aimed")).toContainText("I plan.");
 });
 
-test("what the model saw in a turn is listed by section", async ({ signedIn: page, place }) => {
-  const trace = await place.run([{ final: "Hi." }]);
+test("what the model saw is shown by section, as it was read, and as it was sent", async ({ signedIn: page, place }) => {
+  const trace = await place.run([
+    { text: "I look.", calls: [{ tool: "read_text_file", args: { path: "README.md" } }], usage: { input: 3000, output: 20 } },
+    { final: "Hi.", usage: { input: 3200, output: 10, cache_read: 3000 } },
+  ]);
   await page.goto(`${place.ui}runs/${trace}/conversation`);
   await page.locator("article", { hasText: "Hi." }).getByRole("button", { name: "Actions for this message" }).click();
   await page.getByRole("menuitem", { name: "What the model saw" }).click();
-  const dialog = page.getByRole("dialog", { name: "What the model saw in turn 1" });
-  await dialog.getByRole("button", { name: /system/ }).click();
-  await expect(dialog.getByRole("table")).toContainText("tool bash");
+  const dialog = page.getByRole("dialog", { name: "What the model saw: request 2" });
+  await expect(dialog).toContainText("The vendor counted 3,200 tokens.");
+  await expect(dialog).toContainText("3,000 tokens (94%) came from the vendor's cache.");
   await expect(dialog).toContainText("Nothing was left out.");
+  await dialog.getByRole("button", { name: /System: instructions/ }).click();
+  // A cache keeps the beginning: the tools, not the newest result.
+  await expect(dialog.getByRole("row", { name: "tool bash as it is kept" })).toBeVisible();
+  await dialog.getByRole("button", { name: /Newest turn/ }).click();
+  await expect(dialog.getByRole("row", { name: /^result, message 3 as it is \d/ })).toBeVisible();
   expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+
+  await dialog.getByRole("tab", { name: "As the model read it" }).click();
+  await dialog.getByRole("button", { name: /^Tool results/ }).click();
+  await expect(dialog.getByRole("region", { name: "Result" })).toContainText("hello world");
+  await dialog.getByRole("button", { name: /^System/ }).click();
+  await expect(dialog.getByRole("region", { name: "System" })).toContainText("You are an agent");
+  expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+
+  await dialog.getByRole("tab", { name: "As sent" }).click();
+  await expect(dialog.getByRole("region", { name: "As sent" })).toContainText('"stream": true');
+
+  // It has an address, which a reload opens; closing it leaves the address of the run.
+  await expect(page).toHaveURL(/request=2/);
+  await page.reload();
+  await expect(dialog).toContainText("came from the vendor's cache");
+  await dialog.getByRole("link", { name: "Raw event" }).click();
+  await expect(page).toHaveURL(/events\?event=\d+$/);
+  await expect(dialog).toBeHidden();
+  await page.getByRole("link", { name: "What the model saw" }).click();
+  await expect(dialog).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(page).toHaveURL(/events\?event=\d+$/);
+  await page.goto(`${place.ui}runs/${trace}?request=99`);
+  await expect(page.getByRole("dialog").getByRole("alert")).toContainText("there is no request");
+});
+
+test("what is done in an agent that is opened in place is done to that agent", async ({ signedIn: page, place }) => {
+  const trace = await place.run([
+    { when: "Look left", final: "Nothing on the left." },
+    { calls: [{ tool: "agent", args: { task: "Look left, please" } }] },
+    { final: "Asked." },
+  ]);
+  await page.goto(`${place.ui}runs/${trace}/conversation`);
+  const child = page.locator("[data-child]");
+  await child.getByRole("button").first().click();
+  const answer = child.locator("article", { hasText: "Nothing on the left." }).last();
+  await answer.getByRole("button", { name: "Actions for this message" }).click();
+  await page.getByRole("menuitem", { name: "What the model saw" }).click();
+  await page.getByRole("tab", { name: "As the model read it" }).click();
+  await expect(page.getByRole("dialog")).toContainText("Look left, please");
+  await expect(page.getByRole("dialog").getByRole("button", { name: /^Model/ })).toHaveCount(0);
+  await page.keyboard.press("Escape");
+  await answer.getByRole("button", { name: "Actions for this message" }).click();
+  await page.getByRole("menuitem", { name: "Fork here" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Fork" }).click();
+  await expect(page.getByText(new RegExp(`Copied from ${trace}\\S+ at message 2`))).toBeVisible();
 });
 
 test("a run is steered while it works, and stopped", async ({ signedIn: page, place }) => {

@@ -1,6 +1,7 @@
 // The pictures of docs/ui, made anew by `npm run pictures`. It also holds that no screen is wider than its window.
 import { mkdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import type { Locator } from "@playwright/test";
 import { expect, test } from "./place";
 
 const FOLDER = process.env["MAINPATH_PICTURES"] === undefined ? null : fileURLToPath(new URL("../../docs/ui/", import.meta.url));
@@ -22,25 +23,33 @@ const TURNS = [
 ];
 
 test("no screen is wider than its window, dark or light, wide or on a phone", async ({ signedIn: page, place }) => {
-  test.setTimeout(180_000);
+  test.setTimeout(300_000);
   const trace = await place.run(TURNS, { task: "Make the program greet people by name.", approvals: "yes", access: "workspace-write" });
+  const other = await place.run([TURNS[0] ?? {}, { final: "Written." }], { task: "Make the program greet people by name.", approvals: "yes", access: "workspace-write" });
   await place.run([{ final: "It is a small program." }], { task: "Explain this folder." });
-  await place.run([{ calls: [{ tool: "bash", args: { command: "rm -rf build" } }] }], { task: "Clean the build folder." });
+  const asks = await place.run([{ text: "The build folder is old.", calls: [{ tool: "bash", args: { command: "rm -rf build && make" } }] }], { task: "Clean the build folder." });
   await place.run([{ error: { kind: "auth", message: "the key was refused", times: 3 }, final: "x" }], { task: "Update the changelog." });
   if (FOLDER !== null) await mkdir(FOLDER, { recursive: true });
-  const screens = { runs: "runs", summary: `runs/${trace}`, conversation: `runs/${trace}/conversation`, events: `runs/${trace}/events` };
+  // Each with what is there once it is whole.
+  const screens: [name: string, path: string, whole: Locator][] = [
+    ["runs", "runs", page.locator("main .badge").first()],
+    ["summary", `runs/${trace}`, page.getByRole("img", { name: /Timeline/ })],
+    ["conversation", `runs/${trace}/conversation`, page.getByRole("button", { name: "Good day" })],
+    ["events", `runs/${trace}/events`, page.locator("[data-event] .type").first()],
+    ["request", `runs/${trace}/conversation?request=2`, page.getByRole("dialog").getByText("Nothing was left out.")],
+    ["inbox", `inbox?trace=${asks}&call=2.0`, page.getByText("You have seen the whole call.")],
+    ["compare", `compare?a=${trace}&b=${other}`, page.getByRole("table").first()],
+    ["configure", "configure", page.getByText("Find a tool")],
+  ];
   for (const colorScheme of ["light", "dark"] as const) {
     for (const [form, width, height] of [["wide", 1280, 800], ["phone", 360, 740]] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
       await page.setViewportSize({ width, height });
-      for (const [name, path] of Object.entries(screens)) {
+      for (const [name, path, whole] of screens) {
         await page.goto(`${place.ui}${path}`);
-        await expect(page.locator("main .badge").first()).toBeVisible();
-        if (name === "events") await expect(page.locator("[data-event] .type").first()).toBeVisible();
-        if (name === "summary") await expect(page.getByRole("img", { name: /Timeline/ })).toBeVisible();
+        await expect(whole, `${name} ${form}`).toBeVisible();
         await expect(page.locator("html")).toHaveAttribute("data-theme", colorScheme);
         await page.waitForLoadState("load");
-        if (name === "conversation") await expect(page.getByRole("button", { name: "Good day" })).toBeVisible();
         expect(await page.evaluate(() => document.documentElement.scrollWidth), `${name} ${form}`).toBeLessThanOrEqual(width);
         if (FOLDER !== null) await page.screenshot({ path: `${FOLDER}${name}-${colorScheme}-${form}.png` });
       }

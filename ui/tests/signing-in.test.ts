@@ -37,6 +37,25 @@ test("the code of an address leaves it at once, and a bad one is said", async ({
   expect(page.url()).not.toContain("abc");
 });
 
+test("the address that mainpath ui prints signs in, once", async ({ page, place }) => {
+  const said = complaints(page);
+  const address = /http:\S+/.exec(await place.command("ui", "--no-browser"))?.[0] ?? "";
+  expect(address).toMatch(/\/ui\/#code=\S{16,}$/);
+  await page.goto(address);
+  await expect(page.getByRole("heading", { name: "Runs" })).toBeVisible();
+  await expect(page.getByText("No runs yet.")).toBeVisible();
+  expect(page.url()).not.toContain("code");
+  expect(page.url()).not.toContain(place.key);
+  await page.reload();
+  await expect(page.getByText("No runs yet.")).toBeVisible();
+  expect(said).toEqual([]);
+
+  // Another tab that comes by the same address is no friend of it.
+  const second = await page.context().newPage();
+  await second.goto(address);
+  await expect(second.getByRole("alert")).toContainText("no longer valid");
+});
+
 test("theme and language are kept", async ({ signedIn: page, place }) => {
   await page.goto(place.ui);
   await page.getByRole("button", { name: "Settings of this page" }).click();

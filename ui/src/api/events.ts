@@ -54,6 +54,7 @@ export interface PlannedCall {
   verdict?: Verdict | null;
   offer?: string | null;
   origins?: string[];
+  changed_by?: string[];
   problem?: string | null;
   answer?: string | null;
 }
@@ -121,7 +122,7 @@ export interface EventData {
     problem?: string;
     answer?: string;
   };
-  approval_granted: { call: string; by: string; rule?: string | null; arguments?: string | null };
+  approval_granted: { call: string; by: string; rule?: string | null; arguments?: string | null; changed_by?: string[] };
   approval_denied: { call: string; by?: string | null; reason?: string | null };
   call_reopened: { of: string; grant: number; seq: number };
   call_delayed: { call: string; until: number };

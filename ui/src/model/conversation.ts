@@ -28,6 +28,8 @@ export interface Call {
   offer: string | null;
   /** Where its words came from. */
   origins: readonly string[];
+  /** The hooks that have changed its arguments. */
+  changedBy: readonly string[];
   /** Who decided on it: a person, or a rule that denied it. */
   decidedBy: string | null;
   decidedWhy: string | null;
@@ -65,6 +67,8 @@ export interface MessageItem extends Base {
   /** The message before it. */
   parent: number | null;
   from: string;
+  /** Of what it was imported; empty for what was said here. */
+  source: string;
   mode: string;
   parts: readonly Part[];
 }
@@ -229,7 +233,7 @@ export class Conversation {
     const key = `q${event.id}`;
     this.queued.set(event.id ?? 0, key);
     const { from, mode, parts } = event.data;
-    this.put({ ...this.base(event as RunEvent, key), kind: "message", seq: null, parent: null, from, mode, parts });
+    this.put({ ...this.base(event as RunEvent, key), kind: "message", seq: null, parent: null, from, source: "", mode, parts });
   }
 
   private sub(event: EventOf<"sub_trace_started">): void {
@@ -255,7 +259,7 @@ export class Conversation {
       // What is said instead joins the conversation after the rewind.
       if (parts === null || parts === undefined || parts.length === 0) return;
       this.queued.set(event.id ?? 0, `q${event.id}`);
-      this.put({ ...this.base(event, `q${event.id}`), kind: "message", seq: null, parent: null, from: by, mode: "message", parts });
+      this.put({ ...this.base(event, `q${event.id}`), kind: "message", seq: null, parent: null, from: by, source: "", mode: "message", parts });
     },
     message_joined: (event) => {
       const item = this.byKey.get(this.queued.get(event.data.of) ?? "");
@@ -269,7 +273,7 @@ export class Conversation {
     },
     message_imported: (event) => {
       const { by, parts, role, seq, source } = event.data;
-      this.put({ ...this.base(event, `q${event.id}`), kind: "message", seq, parent: this.head, from: source === "" ? by : `${role} · ${source}`, mode: "message", parts });
+      this.put({ ...this.base(event, `q${event.id}`), kind: "message", seq, parent: this.head, from: source === "" ? by : role, source, mode: "message", parts });
       this.head = seq;
     },
     model_request: (event) => {
@@ -302,8 +306,8 @@ export class Conversation {
       this.change(item, { live: null, state: event.data.lost ? "unknown" : "stopped", cost: item.cost + event.data.cost });
     },
     action_planned: (event) => {
-      const { call, tool, arguments: text, reason } = event.data;
-      this.changeCall(call, event.id ?? 0, (one) => ({ ...one, tool, arguments: text, reason: reason ?? "" }));
+      const { call, tool, arguments: text, reason, changed_by: by } = event.data;
+      this.changeCall(call, event.id ?? 0, (one) => ({ ...one, tool, arguments: text, reason: reason ?? "", changedBy: by ?? one.changedBy }));
     },
     action_validated: (event) => {
       const { call, verdict } = event.data;
@@ -313,8 +317,14 @@ export class Conversation {
     approval_required: (event) => this.changeCall(event.data.call, event.id ?? 0, (one) => ({ ...one, state: "waiting" })),
     question_asked: (event) => this.waits(event.data.call),
     approval_granted: (event) => {
-      const { call, by, arguments: text } = event.data;
-      this.changeCall(call, event.id ?? 0, (one) => ({ ...one, state: "idle", decidedBy: by, arguments: text ?? one.arguments }));
+      const { call, by, arguments: text, changed_by: changed } = event.data;
+      this.changeCall(call, event.id ?? 0, (one) => ({
+        ...one,
+        state: "idle",
+        decidedBy: by,
+        arguments: text ?? one.arguments,
+        changedBy: changed ?? one.changedBy,
+      }));
     },
     approval_denied: (event) => {
       const { call, by, reason } = event.data;
@@ -395,6 +405,7 @@ export class Conversation {
         verdict: plan?.verdict ?? null,
         offer: plan?.offer ?? null,
         origins: plan?.origins ?? [],
+        changedBy: plan?.changed_by ?? [],
       };
     });
     this.change(item, {
@@ -422,8 +433,8 @@ export class Conversation {
 
 function newCall(id: string, event: number): Call {
   return {
-    id, tool: "", arguments: "", reason: "", state: "idle", verdict: null, offer: null, origins: [], decidedBy: null, decidedWhy: null, event,
-    resultEvent: null, startedAt: null, elapsed: null, resolution: null, cause: null, output: null, said: null, changes: [], children: [],
+    id, tool: "", arguments: "", reason: "", state: "idle", verdict: null, offer: null, origins: [], changedBy: [], decidedBy: null, decidedWhy: null,
+    event, resultEvent: null, startedAt: null, elapsed: null, resolution: null, cause: null, output: null, said: null, changes: [], children: [],
     live: "", notes: [],
   };
 }

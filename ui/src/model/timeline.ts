@@ -97,6 +97,8 @@ export function covered(all: readonly Span[], lane: Lane): number {
 export interface TurnCost {
   turn: number;
   event: number;
+  /** The last request of the turn. */
+  request: number;
   cost: number;
   input: number;
   output: number;
@@ -108,10 +110,11 @@ export function turnCosts(events: readonly RunEvent[]): TurnCost[] {
   const turns = new Map<number, TurnCost>();
   for (const event of events) {
     if (event.type !== "model_response") continue;
-    const { cost, usage, calls, parts } = event.data;
-    const known = turns.get(event.turn) ?? { turn: event.turn, event: event.id ?? 0, cost: 0, input: 0, output: 0, calls: 0 };
+    const { cost, usage, calls, parts, request } = event.data;
+    const known = turns.get(event.turn) ?? { turn: event.turn, event: event.id ?? 0, request, cost: 0, input: 0, output: 0, calls: 0 };
     turns.set(event.turn, {
       ...known,
+      request,
       cost: known.cost + cost,
       input: known.input + (usage.input ?? 0),
       output: known.output + (usage.output ?? 0),

@@ -18,5 +18,6 @@ test("a beginning ends between characters", () => {
 
 test("a headline is the first line that says something", () => {
   expect(headline("\n  \n first \n second")).toBe("first");
-  expect(headline("x".repeat(5000), 10)).toBe("x".repeat(10));
+  expect(headline("x".repeat(5000), 10)).toBe(`${"x".repeat(10)}…`);
+  expect(headline("x".repeat(10), 10)).toBe("x".repeat(10));
 });

@@ -31,10 +31,11 @@ export function beginning(text: string, most: number): string {
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? most - 1 : most);
 }
 
-/** The beginning of the first line that says something. */
+/** The beginning of the first line that says something; an ellipsis says where it goes on. */
 export function headline(text: string, most = 200): string {
   const line = beginning(text, 4 * most)
     .split("\n")
     .find((one) => one.trim() !== "");
-  return visible(beginning((line ?? "").trim(), most));
+  const said = (line ?? "").trim();
+  return visible(said.length > most ? `${beginning(said, most)}…` : said);
 }

@@ -2,8 +2,8 @@
 import { inject, provide, ref, type InjectionKey, type Ref } from "vue";
 
 export type Action =
-  | { kind: "rewind" | "again" | "fork"; seq: number }
-  | { kind: "context"; turn: number; event: number; cached: number | null };
+  | { kind: "rewind" | "again" | "fork"; trace: string; seq: number }
+  | { kind: "request"; trace: string; request: number };
 
 const ACTION: InjectionKey<Ref<Action | null>> = Symbol("action");
 

@@ -21,7 +21,7 @@ async function ofMessage(trace: string, seq: number): Promise<number | null> {
 }
 
 /** The first event of a turn: turns rise with the numbers of events, so it is found by halving. */
-async function ofTurn(trace: string, turn: number): Promise<number | null> {
+export async function firstOfTurn(trace: string, turn: number): Promise<number | null> {
   let low = 0;
   let high = (await eventsAfter(trace, 0, 1)).head;
   while (low < high) {
@@ -32,6 +32,11 @@ async function ofTurn(trace: string, turn: number): Promise<number | null> {
     else high = middle;
   }
   return low + 1;
+}
+
+/** What of an address names a place, to be watched: other words of it, such as the request that is looked at, bring nothing into sight. */
+export function placeKey(query: LocationQuery): string {
+  return JSON.stringify(["event", "call", "message", "turn"].map((name) => query[name]));
 }
 
 export async function placeOf(trace: string, query: LocationQuery): Promise<Aim | null> {
@@ -49,6 +54,6 @@ export async function placeOf(trace: string, query: LocationQuery): Promise<Aim 
   }
   const turn = number(query["turn"]);
   if (turn === null) return null;
-  const found = await ofTurn(trace, turn).catch(() => null);
+  const found = await firstOfTurn(trace, turn).catch(() => null);
   return found === null ? null : { event: found };
 }

@@ -39,6 +39,7 @@ export default {
     agentNone: "The usual agent",
     model: "Model",
     modelHint: "empty: the configured model",
+    noModel: "No vendor's key is set where the server runs. Set one, such as ANTHROPIC_API_KEY, and start the server again; or name a local model here, such as ollama:NAME.",
     workspace: "Folder",
     workspaceHint: "empty: the first folder of the server",
     more: "Permissions and limits",

@@ -41,6 +41,7 @@ const runs: Texts["runs"] = {
     agentNone: "默认智能体",
     model: "模型",
     modelHint: "留空：使用配置的模型",
+    noModel: "服务器所在环境没有设置任何供应商的密钥。请设置（例如 ANTHROPIC_API_KEY）并重启服务器；或在此填写本地模型，例如 ollama:NAME。",
     workspace: "文件夹",
     workspaceHint: "留空：服务器的第一个文件夹",
     more: "权限与限制",

@@ -6,10 +6,13 @@ import { duration } from "../../../model/format";
 import { resolutionState, outcomeState, traceState, type State } from "../../../model/states";
 import { headline, visible } from "../../../model/visible";
 import StateBadge from "../../../parts/StateBadge.vue";
+import CallMarks from "../CallMarks.vue";
 
-/** A line: its words, and the state that it says. */
+/** A line: its words, the state that it says, and what marks a call. */
 interface Line {
   text: string;
+  origins?: readonly string[];
+  changedBy?: readonly string[] | undefined;
   state?: State;
   /** What stands beside the state's icon, if not its own word. */
   word?: string;
@@ -29,8 +32,9 @@ function line<T extends EventType>(of: (data: EventOf<T>["data"]) => Line | stri
     props: { event: { type: Object as PropType<RunEvent>, required: true } },
     setup: (props) => () => {
       const found = of(props.event.data as EventOf<T>["data"]);
-      const { text, state, word } = typeof found === "string" ? { text: found, state: undefined, word: undefined } : found;
-      return h("span", { class: "small" }, state === undefined ? text : [h(StateBadge, { state, text: word }), ` ${text}`]);
+      const { text, state, word, origins, changedBy }: Partial<Line> = typeof found === "string" ? { text: found } : found;
+      const badge = state === undefined ? [] : [h(StateBadge, { state, text: word }), " "];
+      return h("span", { class: "small" }, [...badge, text ?? "", " ", h(CallMarks, { origins, changedBy })]);
     },
   });
 }
@@ -59,12 +63,13 @@ export const RENDERERS: Record<EventType, Component> = {
   request_repacked: line<"request_repacked">((data) => words(data.reason, data.message)),
   model_response: line<"model_response">((data) => ({
     text: words(said(data.parts), ...(data.calls ?? []).map((call) => call.tool), duration(data.elapsed_ms)),
+    origins: [...new Set((data.calls ?? []).flatMap((call) => call.origins ?? []))],
     ...(data.problem === undefined ? {} : { state: "failed" as const }),
   })),
   model_failed: line<"model_failed">((data) => ({ text: words(data.error.kind, data.error.message), state: "failed" })),
   model_abandoned: line<"model_abandoned">((data) => ({ text: words(data.request), state: data.lost ? "unknown" : "stopped" })),
   retry_due: nothing,
-  action_planned: line<"action_planned">((data) => words(data.call, data.tool, headline(data.arguments))),
+  action_planned: line<"action_planned">((data) => ({ text: words(data.call, data.tool, headline(data.arguments)), changedBy: data.changed_by })),
   action_validated: line<"action_validated">((data) => ({
     text: words(data.call, data.verdict.rule, data.verdict.reason),
     state: data.verdict.decision === "deny" ? "denied" : data.verdict.decision === "ask" ? "waiting" : "ended",
@@ -77,7 +82,7 @@ export const RENDERERS: Record<EventType, Component> = {
     state: resolutionState(data.resolution),
     word: data.resolution,
   })),
-  approval_granted: line<"approval_granted">((data) => ({ text: words(data.call, data.by, data.rule), state: "ended" })),
+  approval_granted: line<"approval_granted">((data) => ({ text: words(data.call, data.by, data.rule), state: "ended", changedBy: data.changed_by })),
   approval_denied: line<"approval_denied">((data) => ({ text: words(data.call, data.by, data.reason), state: "denied" })),
   call_reopened: line<"call_reopened">((data) => words(data.of)),
   call_delayed: line<"call_delayed">((data) => ({ text: words(data.call), state: "waiting" })),

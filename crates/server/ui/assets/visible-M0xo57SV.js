@@ -1,0 +1,3 @@
+var e=/\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\-_])/g,t=/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g,n=/[\u00ad\u061c\u115f\u1160\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\u3164\ufeff\uffa0]|[\u{e0000}-\u{e007f}]/gu;function r(e){return`⟨U+${(e.codePointAt(0)??0).toString(16).toUpperCase().padStart(4,`0`)}⟩`}function i(i){return i.replace(/\r\n?/g,`
+`).replace(e,``).replace(t,e=>r(e)).replace(n,e=>r(e))}function a(e,t){if(e.length<=t)return e;let n=e.charCodeAt(t-1);return e.slice(0,n>=55296&&n<=56319?t-1:t)}function o(e,t=200){let n=(a(e,4*t).split(`
+`).find(e=>e.trim()!==``)??``).trim();return i(n.length>t?`${a(n,t)}…`:n)}export{o as n,i as r,a as t};

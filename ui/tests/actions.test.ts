@@ -1,0 +1,108 @@
+// What a person does with a run that works or rests: say more for later, interrupt a call, make the history shorter, take it up again.
+import AxeBuilder from "@axe-core/playwright";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { complaints, expect, test } from "./place";
+
+const ALLOWED = { approvals: "yes", access: "workspace-write" };
+const bash = (command: string): object => ({ tool: "bash", args: { command } });
+const WAITS = bash("while [ ! -e go ]; do sleep 0.1; done; echo went");
+
+test("what is said with Next is read after the run, and not before", async ({ signedIn: page, place }) => {
+  const said = complaints(page);
+  const trace = await place.run([{ calls: [WAITS] }, { final: "First." }, { when: "And then?", final: "Second." }], ALLOWED, "begun");
+  await page.goto(`${place.ui}runs/${trace}/conversation`);
+  await expect(page.locator('[data-call="2.0"] [data-state="running"]')).toBeVisible();
+  await page.getByRole("textbox", { name: "Say something to the run" }).fill("And then?");
+  await page.getByRole("button", { name: "Next" }).click();
+  const message = page.locator("article", { hasText: "And then?" });
+  await expect(message).toContainText("queued");
+  await expect(message).toContainText("Queued for after the run");
+  await writeFile(join(place.work, "go"), "");
+  await expect(page.getByText("Run 2 ended: final answer")).toBeVisible();
+  const all = await page.getByRole("region", { name: "Conversation" }).innerText();
+  const order = ["First.", "Run 1 ended", "And then?", "Second.", "Run 2 ended"].map((words) => all.indexOf(words));
+  expect(order).toEqual(order.toSorted((a, b) => a - b));
+  expect(order[0]).toBeGreaterThan(0);
+  await expect(message).not.toContainText("queued");
+  expect(said).toEqual([]);
+});
+
+test("Interrupt ends the call that runs, and the run goes on", async ({ signedIn: page, place }) => {
+  const trace = await place.run([{ calls: [bash("while :; do echo tick; sleep 0.1; done")] }, { final: "Then not." }], ALLOWED, "begun");
+  await page.goto(`${place.ui}runs/${trace}/conversation`);
+  const call = page.locator('[data-call="2.0"]');
+  await expect(call.getByRole("region", { name: "Output so far" })).toContainText("tick");
+  await page.getByRole("button", { name: "Interrupt bash" }).click();
+  await expect(page.getByText("Run 1 ended: final answer")).toBeVisible();
+  await expect(call.locator('[data-state="stopped"]')).toBeVisible();
+  await expect(page.getByRole("button", { name: "Interrupt bash" })).toBeHidden();
+});
+
+test("Compact asks first, and replaces older messages with a summary", async ({ signedIn: page, place }) => {
+  const turns = Array.from({ length: 4 }, (_, at) => [{ text: `Look ${at}.`, calls: [{ tool: "read_text_file", args: { path: "README.md", first_line: at + 1 } }] }]).flat();
+  const trace = await place.run([...turns, { final: "Done." }]);
+  for (const task of ["More.", "And more.", "And more still."]) {
+    await place.ask("POST", `/api/traces/${trace}/run`, { messages: [{ role: "user", content: task }] });
+    await place.rest(trace);
+  }
+  await page.goto(`${place.ui}runs/${trace}/conversation`);
+  await expect(page.getByText("Run 4 ended")).toBeVisible();
+  await page.getByRole("button", { name: "Compact" }).click();
+  const dialog = page.getByRole("dialog", { name: "Compact" });
+  expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+  await page.keyboard.press("Escape");
+  await expect(dialog).toBeHidden();
+  await page.getByRole("button", { name: "Compact" }).click();
+  await dialog.getByLabel("What the summary should keep").fill("the looks");
+  await dialog.getByRole("button", { name: "Compact" }).click();
+  await expect(dialog).toBeHidden();
+  await expect(page.getByText(/Older messages were replaced by a summary|Older messages are left out of requests/)).toBeVisible();
+  const { events } = await place.get<{ events: { type: string; data: { hint?: string } }[] }>(`/api/traces/${trace}/events?limit=500`);
+  expect(events.find((event) => event.type === "compaction_requested")?.data.hint).toBe("the looks");
+});
+
+test("Resume goes on where a run was stopped", async ({ signedIn: page, place }) => {
+  const trace = await place.run([{ calls: [WAITS] }, { final: "Resumed." }], ALLOWED, "begun");
+  await page.goto(`${place.ui}runs/${trace}/conversation`);
+  await expect(page.locator('[data-call="2.0"] [data-state="running"]')).toBeVisible();
+  await page.getByRole("button", { name: "Stop" }).click();
+  await expect(page.getByText("Run 1 ended: stopped")).toBeVisible();
+  await page.getByRole("button", { name: "Resume" }).click();
+  await expect(page.locator("article", { hasText: "Resumed." })).toBeVisible();
+  await expect(page.getByText("Run 2 ended: final answer")).toBeVisible();
+  await expect(page.getByRole("button", { name: "Resume" })).toBeHidden();
+});
+
+const EDIT = { tool: "edit_text_file", args: { path: "README.md", edits: [{ old_text: "hello world", new_text: "hello all" }] } };
+
+test("a rewind shows the files first, puts them back, and goes on with what is said instead", async ({ signedIn: page, place }) => {
+  const trace = await place.run([{ final: "Ready." }, { when: "Leave it", final: "Left." }, { text: "I change it.", calls: [EDIT] }, { final: "Changed." }], ALLOWED);
+  await place.ask("POST", `/api/traces/${trace}/run`, { messages: [{ role: "user", content: "Change it." }] });
+  await place.rest(trace);
+  const readme = (): Promise<string> => readFile(join(place.work, "README.md"), "utf8");
+  expect(await readme()).toContain("hello all");
+  await page.goto(`${place.ui}runs/${trace}/conversation`);
+  const open = async (words: string): Promise<void> => {
+    await page.locator("article", { hasText: words }).getByRole("button", { name: "Actions for this message" }).first().click();
+    await page.getByRole("menuitem", { name: "Go back here and say something else" }).click();
+  };
+  const dialog = page.getByRole("dialog", { name: /^Go back to message/ });
+  await open("Changed.");
+  await expect(dialog).toContainText("No file was changed by the run since this message.");
+  await page.keyboard.press("Escape");
+
+  await open("Change it.");
+  await expect(dialog.getByRole("listitem")).toHaveText(["README.md"]);
+  await expect(dialog.getByRole("button", { name: "Go back" })).toBeDisabled();
+  expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+  expect(await readme()).toContain("hello all");
+  await dialog.getByLabel("What to say instead").fill("Leave it.");
+  await dialog.getByLabel("Put these files back first").check();
+  await dialog.getByRole("button", { name: "Go back" }).click();
+  await expect(dialog).toBeHidden();
+  await expect(page.locator("article", { hasText: "Left." })).toBeVisible();
+  await expect(page.getByText("1 file was put back")).toBeVisible();
+  await expect(page.getByText("left by going back").first()).toBeVisible();
+  expect(await readme()).toContain("hello world");
+});
