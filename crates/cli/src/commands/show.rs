@@ -1,4 +1,4 @@
-//! `show`, `verify`, `replay` and `schema`: looking, without changing anything.
+//! `show`, `replay` and `schema`: looking, without changing anything.
 
 use crate::args::one::OneTrace;
 use crate::commands::compare::compare;
@@ -13,7 +13,7 @@ use crate::traces::waits::waiting;
 use crate::ui::out::out;
 use crate::ui::said::{body, role, run_body};
 use crate::ui::term::screen::in_a_row;
-use crate::ui::text::{count, number, plain, short, span, spent, were};
+use crate::ui::text::{count, plain, short, span, spent, were};
 use clap::Args;
 use mainpath::Logs;
 use mainpath::core::{Bodies, Node, NodeKind, State, short_name, status};
@@ -242,42 +242,6 @@ fn forks(below: &[Seq], depth: usize) -> Vec<(Seq, usize, bool)> {
     let last = below.len().saturating_sub(1);
     let place = |(at, seq): (usize, &Seq)| (*seq, if at == last { depth } else { depth + 1 }, at != last);
     below.iter().enumerate().map(place).rev().collect()
-}
-
-/// `mainpath verify`
-pub async fn verify(args: OneTrace) -> Result<Exit, Failure> {
-    let logs = logs()?;
-    let trace = logs.find_anywhere(args.trace.as_deref()).await?;
-    let report = mainpath::runtime::verify(logs.at(&trace)).await?;
-    let head = report.head;
-    out(&format!("{trace}: {}, head {head}", count(report.events, "event")))?;
-    let (blobs, bytes) = (count(report.blobs, "blob"), count(report.blob_bytes, "byte"));
-    let mail = match report.mail {
-        1 => "1 mailbox entry".into(),
-        n => format!("{} mailbox entries", number(n)),
-    };
-    out(&format!("checked: the chain, {blobs} ({bytes}), {mail}"))?;
-    match report.erased.len() {
-        0 => {}
-        1 => out("1 event was erased; the chain still verifies")?,
-        n => out(&format!("{n} events were erased; the chain still verifies"))?,
-    }
-    let damage = report.damage.map(|damage| damage.to_string());
-    let faults: Vec<String> = damage.into_iter().chain(report.faults).collect();
-    if faults.is_empty() {
-        out("the chain verifies")?;
-    }
-    for fault in &faults {
-        out(&format!("damaged: {}", plain(fault)))?;
-    }
-    for line in &report.unchecked {
-        out(&format!("not checked: {line}"))?;
-    }
-    match faults.as_slice() {
-        [] => Ok(Exit::Ok),
-        [one] => Err(Failure::error(format!("damaged: {one}"))),
-        [first, rest @ ..] => Err(Failure::error(format!("damaged: {first}; and {} more", rest.len()))),
-    }
 }
 
 /// `mainpath replay`

@@ -45,6 +45,7 @@ mod people;
 mod pipes;
 mod plan;
 mod policy;
+mod proof;
 mod pty;
 mod questions;
 mod recordings;

@@ -14,6 +14,8 @@ mod overview;
 mod page;
 mod plan;
 mod point;
+#[cfg(feature = "home")]
+mod proving;
 mod read;
 mod restore;
 mod taking;
