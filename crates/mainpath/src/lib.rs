@@ -51,6 +51,8 @@ pub mod presets;
 #[cfg(feature = "home")]
 pub mod proof;
 #[cfg(feature = "home")]
+pub mod recorded;
+#[cfg(feature = "home")]
 mod reflection;
 #[cfg(feature = "home")]
 mod rule_names;

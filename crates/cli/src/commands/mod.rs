@@ -16,6 +16,7 @@ pub mod elsewhere;
 pub mod experience;
 pub mod export;
 pub mod goal;
+pub mod import;
 pub mod ls;
 pub mod mcp;
 pub mod models;
@@ -144,8 +145,8 @@ commands! {
     Watch(watch::WatchArgs) |args| => watch::watch(args).await;
     /// Export a trace for people or for other programs
     Export(export::ExportArgs) |args| => export::export(args).await;
-    /// Import a conversation from another system as a new trace
-    Import(Box<session::ImportArgs>) |args| => session::import(*args).await;
+    /// Import a conversation from another system, or what codex, Claude Code, opencode and pi recorded, as new traces
+    Import(Box<import::ImportArgs>) |args| => import::import(*args).await;
     /// Named conversations
     #[command(subcommand)]
     Session(Box<session::SessionCommand>) |command| => session::session(*command).await;

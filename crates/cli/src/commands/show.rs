@@ -18,6 +18,7 @@ use clap::Args;
 use mainpath::Logs;
 use mainpath::core::{Bodies, Node, NodeKind, State, short_name, status};
 use mainpath::listing::{INTERRUPTED, standing};
+use mainpath::recorded::reconstructed_from;
 use mainpath::runtime::{EnvModels, Hydrated, replay as again, views, wire::Projector};
 use mainpath::trace::offered_rule;
 use mainpath::types::{Event, EventId, EventKind, FinishReason, Seq, Spent, TraceId};
@@ -105,6 +106,13 @@ fn used(bodies: &Hydrated<'_>, kind: NodeKind, event: EventId) -> String {
     let used = match (kind, bodies.get(event)) {
         (NodeKind::Assistant { .. }, Some(EventKind::ModelFinished(data))) => data.spent(),
         (NodeKind::Malformed, Some(EventKind::ModelMalformed(data))) => data.spent(),
+        // What another program recorded of it.
+        (NodeKind::Assistant { .. }, Some(EventKind::MessageImported(data))) => {
+            match data.recorded.as_ref().and_then(|said| said.spent) {
+                Some(spent) => spent,
+                None => return String::new(),
+            }
+        }
         // How long a call took; one that never ran took no time.
         (NodeKind::Result(_), Some(EventKind::CallResolved(data))) => {
             return data.ran_ms().map(|ms| format!("  ({})", span(ms))).unwrap_or_default();
@@ -141,6 +149,9 @@ async fn path(
         INTERRUPTED => format!("status  {INTERRUPTED}: {then}"),
         status => format!("status  {status}{}", reason.unwrap_or_default()),
     })?;
+    if let Some(from) = spec.and_then(reconstructed_from) {
+        out(&plain(&format!("from    reconstructed from {from}")))?;
+    }
     if let Some(spec) = spec {
         out(&format!("model   {}\nfolder  {}", plain(&spec.model), plain(&spec.workspace)))?;
     }

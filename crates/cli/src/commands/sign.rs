@@ -5,7 +5,7 @@ use crate::ui::out::out;
 use crate::ui::person::person_only;
 use clap::Args;
 use mainpath::Logs;
-use mainpath::proof::{OwnerKey, Signing, Witness, sign as sign_head};
+use mainpath::proof::{OwnerKey, Witness, sign as sign_head};
 use mainpath::store::scheduler::system_clock;
 use std::path::PathBuf;
 
@@ -27,10 +27,10 @@ pub struct SignArgs {
     /// As PEM, which OpenSSL reads
     #[arg(long, requires = "public_key")]
     pub pem: bool,
-    /// Add each signed head to this file as well: keep it where agents and other programs cannot write
+    /// Add each signed head to this file as well: keep it where agents and other programs cannot write [default: sign.witness]
     #[arg(long, value_name = "FILE")]
     pub witness: Option<PathBuf>,
-    /// Give each signed head to this command, as a line on its standard input
+    /// Give each signed head to this command, as a line on its standard input [default: sign.witness_command]
     #[arg(long, value_name = "COMMAND")]
     pub witness_command: Option<String>,
     /// Print the signed heads as JSON lines
@@ -42,22 +42,22 @@ pub struct SignArgs {
 pub async fn sign(args: SignArgs) -> Result<Exit, Failure> {
     person_only("sign")?;
     let logs = Logs::open()?;
-    let file = OwnerKey::file(&logs.home);
     if args.new_key {
+        let file = logs.home.signing_key();
         let key = OwnerKey::make(&file)?;
         eprintln!("your key is in {}: keep a copy where only you can read it", file.display());
         return out(&key.public().to_string()).map(|()| Exit::Ok);
     }
-    let none =
-        || Failure::error(format!("there is no key in {}; make one with mainpath sign --new-key", file.display()));
-    let key = OwnerKey::read(&file)?.ok_or_else(none)?;
+    let mut signing = logs.home.signing()?;
     if args.public_key {
-        let public = key.public();
+        let public = signing.key.public();
         return out(if args.pem { public.pem() } else { public.to_string() }.trim_end()).map(|()| Exit::Ok);
     }
-    let file = args.witness.map(Witness::File);
-    let witnesses = file.into_iter().chain(args.witness_command.map(Witness::Command)).collect();
-    let signing = Signing { key, witnesses };
+    // Those that are named come in place of those of the configuration.
+    if args.witness.is_some() || args.witness_command.is_some() {
+        let command = args.witness_command.map(Witness::Command);
+        signing.witnesses = args.witness.map(Witness::File).into_iter().chain(command).collect();
+    }
     let mut traces = Vec::new();
     if args.all {
         traces = logs.store.names(&logs.scope)?;

@@ -6,7 +6,7 @@ use crate::ui::out::out;
 use crate::ui::text::{count, number, plain};
 use clap::Args;
 use mainpath::Logs;
-use mainpath::proof::{OwnerKey, Proof, PublicKey, Witnessed, verify_signed};
+use mainpath::proof::{Proof, PublicKey, Witnessed, verify_signed};
 use mainpath::store::Report;
 use mainpath::types::TraceId;
 use std::path::PathBuf;
@@ -19,10 +19,10 @@ pub struct VerifyArgs {
     /// Check the log against its signed heads as well: who signed it, up to where, and what is newer
     #[arg(long)]
     pub signed: bool,
-    /// A public key whose signatures count: its 43 characters, PEM, or a file (may be repeated) [default: your own key]
+    /// A public key whose signatures count: its 43 characters, PEM, or a file (may be repeated) [default: your own key, and sign.trusted]
     #[arg(long, value_name = "PUBLIC", requires = "signed")]
     pub key: Vec<String>,
-    /// Compare with the signed heads in this file as well
+    /// Compare with the signed heads in this file as well [default: sign.witness]
     #[arg(long, value_name = "FILE", requires = "signed")]
     pub witness: Option<PathBuf>,
     /// All traces that are here, and all that the witness names
@@ -76,7 +76,8 @@ fn tell(trace: &TraceId, report: &Report) -> Result<Vec<String>, Failure> {
 /// `mainpath verify --signed`
 async fn against_signatures(logs: &Logs, args: VerifyArgs) -> Result<Exit, Failure> {
     let trusted = trusted(logs, &args.key)?;
-    let witness = args.witness.as_deref().map(Witnessed::read).transpose()?;
+    let witness = args.witness.as_deref().or(logs.home.config.sign.witness.as_deref());
+    let witness = witness.map(Witnessed::read).transpose()?;
     let (mut traces, mut gone) = (Vec::new(), Vec::new());
     if args.all {
         traces = logs.store.names(&logs.scope)?;
@@ -110,15 +111,15 @@ async fn against_signatures(logs: &Logs, args: VerifyArgs) -> Result<Exit, Failu
     Err(Failure { exit: Exit::Unproven, message: format!("not proven: {first}{more}") })
 }
 
-/// The keys that count: those that are given, else the owner's.
+/// The keys that count: those that are given, else the owner's with those of the configuration.
 fn trusted(logs: &Logs, given: &[String]) -> Result<Vec<PublicKey>, Failure> {
     if !given.is_empty() {
         return Ok(given.iter().map(|text| PublicKey::given(text)).collect::<Result<_, _>>()?);
     }
-    let own = OwnerKey::read(&OwnerKey::file(&logs.home))?;
-    match own {
-        Some(key) => Ok(vec![key.public()]),
-        None => Err(Failure::usage("there is no key of yours to check with; name the one that signed with --key")),
+    let keys = logs.home.trusted_keys()?;
+    match keys.is_empty() {
+        false => Ok(keys),
+        true => Err(Failure::usage("there is no key of yours to check with; name the one that signed with --key")),
     }
 }
 

@@ -26,6 +26,7 @@ mod forks;
 mod hardening;
 mod helping;
 mod hooks;
+mod imports;
 mod inboxes;
 mod injections;
 mod integrity;

@@ -87,6 +87,19 @@ impl Signer {
     }
 }
 
+impl Signer {
+    /// Leaves the first lines of the log, and removes all that tells of more.
+    fn cut(&self, lines: usize) {
+        let file = self.place.file(&self.trace, "events.jsonl");
+        let log = std::fs::read_to_string(&file).unwrap();
+        let kept: String = log.split_inclusive('\n').take(lines).collect();
+        std::fs::write(&file, kept).unwrap();
+        for other in ["owner.lock", "meta.json", "state.json", "mailbox.jsonl"] {
+            let _ = std::fs::remove_file(self.place.file(&self.trace, other));
+        }
+    }
+}
+
 fn now<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(work)
 }
@@ -104,7 +117,6 @@ fn reworded(mut events: Vec<Event>) -> Vec<Event> {
 #[test]
 fn a_key_is_made_once_for_its_owner_alone_and_openssl_reads_it() {
     let place = Place::new();
-    place.run(&["sign"]).fails(1, "there are no traces yet; start one with `mainpath run \"TASK\"`");
     let server = scripted(vec![Answer::text("Done.")]);
     place.run_on(&server, &["Do it."]);
     let none = place.run(&["sign"]);
@@ -153,7 +165,10 @@ fn what_is_signed_is_told_with_by_whom_up_to_where_and_what_is_newer() {
     signer.goes_on();
     let newer = signer.events().len() - count;
     let told = signer.agree(true, &[]);
-    assert!(told.contains(&format!("as signed up to event {count}; {newer} events are newer, and not signed")), "{told}");
+    assert!(
+        told.contains(&format!("as signed up to event {count}; {newer} events are newer, and not signed")),
+        "{told}"
+    );
     signer.place.ok(&["sign"]);
     assert!(signer.agree(true, &[]).contains("nothing is newer"));
     // Views and other commands leave it as it is.
@@ -178,7 +193,8 @@ fn a_log_that_was_cut_to_an_earlier_signed_head_is_seen_with_a_witness() {
     let signer = Signer::new();
     let witness = signer.place.root().join("witness.jsonl").display().to_string();
     signer.place.ok(&["sign", "--witness", &witness]);
-    let (file, events) = (signer.place.file(&signer.trace, "signatures.jsonl"), signer.events());
+    let (file, count) = (signer.place.file(&signer.trace, "signatures.jsonl"), signer.events().len());
+    let mail = std::fs::read(signer.place.file(&signer.trace, "mailbox.jsonl"));
     let early = std::fs::read(&file).unwrap();
     signer.goes_on();
     signer.place.ok(&["sign", "--witness", &witness]);
@@ -187,7 +203,11 @@ fn a_log_that_was_cut_to_an_earlier_signed_head_is_seen_with_a_witness() {
     let told = signer.agree(true, &["--witness", &witness]);
     assert_eq!(told.matches("holds, witnessed").count(), 2, "{told}");
     let later = signer.events().len();
-    signer.put(events);
+    signer.cut(count);
+    if let Ok(mail) = mail {
+        std::fs::write(signer.place.file(&signer.trace, "mailbox.jsonl"), mail).unwrap();
+    }
+    signer.place.ok(&["verify", &signer.trace]);
     let told = signer.agree(false, &[]);
     assert!(told.contains("its end was removed"), "{told}");
     // The signature of what is gone is gone as well: without a witness nobody can know.
@@ -224,7 +244,9 @@ fn forged_foreign_and_unreadable_signatures_are_told_apart() {
     // Somebody else's signature under the owner's name.
     write(&line.replace(&signer.key, &stranger));
     assert!(signer.agree(false, &["--key", &stranger]).contains("forged, or changed"));
-    for bad in ["no line of ours\n", "{}\n", "\n", &line.replace("\"v\":1", "\"v\": 1"), &line.replace("\"v\":1", "\"v\":2")] {
+    for bad in
+        ["no line of ours\n", "{}\n", "\n", &line.replace("\"v\":1", "\"v\": 1"), &line.replace("\"v\":1", "\"v\":2")]
+    {
         write(&format!("{line}{bad}"));
         let told = signer.agree(false, &[]);
         assert!(told.contains("signatures.jsonl, line 2: it is no signed head"), "{bad:?}: {told}");
@@ -276,15 +298,38 @@ fn another_machine_checks_with_the_public_key_alone() {
     there.ok(&["verify", "--signed", "--key", &pem.display().to_string()]);
     let (holds, said) = here.by_the_page(&["--key", &pem.display().to_string()]);
     assert!(holds, "{said}");
-    there.run(&["verify", "--signed", "--key", "nonsense"]).fails(
-        2,
-        "\"nonsense\" is no public key of ed25519 (43 characters, or PEM), and no file with one",
-    );
+    there
+        .run(&["verify", "--signed", "--key", "nonsense"])
+        .fails(2, "\"nonsense\" is no public key of ed25519 (43 characters, or PEM), and no file with one");
     // Both machines sign it: each counts where its key is trusted.
     let second = there.ok(&["sign", "--new-key"]).trim().to_string();
     there.ok(&["sign"]);
     assert_eq!(there.run(&["verify", "--signed"]).code, UNPROVEN, "the first one's is of a stranger here");
     there.ok(&["verify", "--signed", "--key", &here.key, "--key", &second]);
+}
+
+#[test]
+fn runs_end_with_a_signed_head_where_the_configuration_says_so() {
+    let place = Place::new();
+    let witness = place.root().join("witness.jsonl");
+    let stranger = Place::new().ok(&["sign", "--new-key"]).trim().to_string();
+    place.config(&format!("[sign]\nat_end = true\nwitness = {witness:?}\ntrusted = [{stranger:?}]\n"));
+    let server = scripted(vec![Answer::text("Done."), Answer::text("Done again.")]);
+    let done = place.run_on(&server, &["Do it."]);
+    assert_eq!(done.code, 0, "{done:#?}");
+    assert!(done.err.contains("could not be signed: there is no key in "), "{done:#?}");
+    place.ok(&["sign", "--new-key"]);
+    let done = place.run_on(&server, &["--trace", &place.trace(), "Again."]);
+    assert!(done.code == 0 && !done.err.contains("could not be signed"), "{done:#?}");
+    let told = place.ok(&["verify", "--signed"]);
+    assert!(told.contains("holds, witnessed") && told.contains("nothing is newer"), "{told}");
+    assert_eq!(std::fs::read_to_string(&witness).unwrap().lines().count(), 1);
+    place.config("[sign]\ntrusted = [\"nonsense\"]\n");
+    let wrong = place.run(&["verify", "--signed"]);
+    assert!(
+        wrong.code == 1 && wrong.err.contains("config.toml, line 2: \"nonsense\" is no public key of ed25519"),
+        "{wrong:#?}"
+    );
 }
 
 #[test]

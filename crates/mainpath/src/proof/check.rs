@@ -82,7 +82,13 @@ pub async fn verify_signed(
     let mut all: Vec<(Statement, bool)> =
         own.iter().map(|said| (said.clone(), witnessed.iter().any(|known| known.line == said.line))).collect();
     let beside = all.len();
-    all.extend(witnessed.into_iter().filter(|said| own.iter().all(|known| known.line != said.line)).cloned().map(|said| (said, true)));
+    all.extend(
+        witnessed
+            .into_iter()
+            .filter(|said| own.iter().all(|known| known.line != said.line))
+            .cloned()
+            .map(|said| (said, true)),
+    );
     let found = trace.heads(all.iter().map(|(said, _)| said.event).collect()).await?;
     let mut heads = Vec::new();
     for (at, ((statement, witnessed), found)) in all.into_iter().zip(found).enumerate() {
@@ -142,7 +148,9 @@ fn told(head: &SignedHead, report: &Report, proven: EventId) -> Option<String> {
         }
         HeadFault::Rewritten => format!("{what}: the log was rewritten: {}", since(proven)),
         HeadFault::CutOff => format!("{what}: the log ends with event {}: its end was removed", report.events),
-        HeadFault::Removed => format!("{what}: a witness has it, and signatures.jsonl does not: signatures were removed"),
+        HeadFault::Removed => {
+            format!("{what}: a witness has it, and signatures.jsonl does not: signatures were removed")
+        }
     })
 }
 

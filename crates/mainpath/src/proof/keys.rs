@@ -1,6 +1,6 @@
 //! Keys: the owner's, in a file that only the owner can read, and public ones, as people hand them on.
 
-use crate::{Error, ErrorKind, Home};
+use crate::{Error, ErrorKind};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use mainpath_store::read_regular_text;
@@ -8,7 +8,7 @@ use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 use std::fmt;
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What comes before the 32 bytes of a private key of ed25519 in PKCS #8 (RFC 8410, section 7), as OpenSSL writes it.
 const PRIVATE: [u8; 16] = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
@@ -25,11 +25,6 @@ impl fmt::Debug for OwnerKey {
 }
 
 impl OwnerKey {
-    /// Where the key of a home lies: beside `config.toml`.
-    pub fn file(home: &Home) -> PathBuf {
-        home.config_dir().join("signing.key")
-    }
-
     /// Makes a key, durably, in a file that only its owner can read. Errors: there is one already, or it cannot be written.
     pub fn make(file: &Path) -> Result<OwnerKey, Error> {
         let mut seed = [0; 32];
@@ -46,7 +41,8 @@ impl OwnerKey {
         if let Some(folder) = file.parent() {
             std::fs::create_dir_all(folder).map_err(wrong)?;
         }
-        let mut made = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(file).map_err(wrong)?;
+        let mut made =
+            std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(file).map_err(wrong)?;
         made.write_all(text.as_bytes()).and_then(|()| made.sync_all()).map_err(|error| {
             // Half a key would be in the way of a whole one.
             let _ = std::fs::remove_file(file);
@@ -108,7 +104,9 @@ impl PublicKey {
         let read = read_regular_text(Path::new(text)).ok();
         read.as_deref().and_then(PublicKey::parse).ok_or_else(|| {
             let shown: String = text.chars().take(100).collect();
-            Error::invalid(format!("{shown:?} is no public key of ed25519 (43 characters, or PEM), and no file with one"))
+            Error::invalid(format!(
+                "{shown:?} is no public key of ed25519 (43 characters, or PEM), and no file with one"
+            ))
         })
     }
 

@@ -23,9 +23,8 @@ pub struct Signing {
 pub async fn sign(trace: TraceStore<'_>, signing: &Signing, now: Millis) -> Result<Statement, Error> {
     let public = signing.key.public();
     let proof = verify_signed(trace, &[public], None).await?;
-    let refused = |problem: &str| {
-        Err(Error::new(ErrorKind::Refused, format!("trace {} is not signed: {problem}", trace.trace)))
-    };
+    let refused =
+        |problem: &str| Err(Error::new(ErrorKind::Refused, format!("trace {} is not signed: {problem}", trace.trace)));
     let damage = proof.report.damage.as_ref().map(ToString::to_string);
     if let Some(fault) = damage.as_ref().or(proof.report.faults.first()) {
         return refused(&format!("it does not verify: {fault}"));

@@ -95,7 +95,8 @@ impl Witnessed {
     /// Reads a file of statements, one a line. Lines that are none are told when something is checked against it. Errors: it cannot be read.
     pub fn read(file: &Path) -> Result<Witnessed, Error> {
         let name = file.display();
-        let bytes = read_regular(file).map_err(|error| Error::failed(format!("the witness {name} cannot be read: {error}")))?;
+        let bytes =
+            read_regular(file).map_err(|error| Error::failed(format!("the witness {name} cannot be read: {error}")))?;
         let mut read = Witnessed::default();
         for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty()) {
             match std::str::from_utf8(line).ok().and_then(Statement::read) {
