@@ -157,17 +157,22 @@ fn pi_session(version: u64) -> Vec<Value> {
     ]
 }
 
-fn opencode_parts() -> (Vec<(&'static str, Value)>, Vec<(&'static str, &'static str, Value)>) {
+/// Messages of opencode, each with its id.
+fn opencode_messages() -> Vec<(&'static str, Value)> {
     let tokens =
         json!({"total": 1090, "input": 100, "output": 40, "reasoning": 10, "cache": {"read": 900, "write": 40}});
-    let messages = vec![
+    vec![
         ("msg_1", json!({"role": "user", "time": {"created": 1_774_000_000_000u64}, "agent": "build"})),
         (
             "msg_2",
             json!({"role": "assistant", "time": {"created": 1_774_000_001_000u64, "completed": 1_774_000_002_000u64}, "modelID": "big-pickle", "providerID": "opencode", "cost": 0.5, "tokens": tokens}),
         ),
-    ];
-    let parts = vec![
+    ]
+}
+
+/// Their parts, each with its id and that of its message.
+fn opencode_parts() -> Vec<(&'static str, &'static str, Value)> {
+    vec![
         ("prt_1", "msg_1", json!({"type": "text", "text": "Cut the hedge."})),
         ("prt_2", "msg_2", json!({"type": "step-start"})),
         ("prt_3", "msg_2", json!({"type": "reasoning", "text": "Shears.", "time": {"start": 1}})),
@@ -187,8 +192,7 @@ fn opencode_parts() -> (Vec<(&'static str, Value)>, Vec<(&'static str, &'static 
             json!({"type": "tool", "callID": "o3", "tool": "read", "state": {"status": "running", "input": {"filePath": "x"}, "time": {"start": 1}}}),
         ),
         ("prt_7", "msg_2", json!({"type": "text", "text": "It is round."})),
-    ];
-    (messages, parts)
+    ]
 }
 
 struct Recorded {
@@ -212,11 +216,10 @@ fn recorded() -> Recorded {
     let storage = root.join(".local/share/opencode/storage");
     let opencode = storage.join("session/garden/ses_1.json");
     write(&opencode, &json!({"id": "ses_1", "projectID": "garden", "directory": "/work/garden", "title": "Hedge", "version": "1.0.200", "time": {"created": 1_774_000_000_000u64, "updated": 1_774_000_002_000u64}}).to_string());
-    let (messages, parts) = opencode_parts();
-    for (id, message) in messages {
+    for (id, message) in opencode_messages() {
         write(&storage.join(format!("message/ses_1/{id}.json")), &message.to_string());
     }
-    for (id, of, part) in parts {
+    for (id, of, part) in opencode_parts() {
         write(&storage.join(format!("part/{of}/{id}.json")), &part.to_string());
     }
     Recorded { place, claude, codex, pi, opencode }
@@ -390,11 +393,10 @@ fn opencode_is_read_from_its_files_and_from_its_database_alike() {
          INSERT INTO message VALUES ('msg_9', 'ses_1', 9, 9, 'broken');",
     )
     .unwrap();
-    let (messages, parts) = opencode_parts();
-    for (id, message) in messages {
+    for (id, message) in opencode_messages() {
         open.execute("INSERT INTO message VALUES (?1, 'ses_1', 1, 1, ?2)", [id, &message.to_string()]).unwrap();
     }
-    for (id, of, part) in parts {
+    for (id, of, part) in opencode_parts() {
         open.execute("INSERT INTO part VALUES (?1, ?2, 'ses_1', 1, 1, ?3)", [id, of, &part.to_string()]).unwrap();
     }
     assert!(place.run(&["import", "--from", "opencode"]).err.contains("0 traces made, 1 there already"));
