@@ -26,6 +26,8 @@ pub enum Exit {
     ApprovalNeeded = 5,
     /// A rule denies a call (`mainpath policy check`; 5 is for one that is to be asked).
     Denied = 6,
+    /// What was signed of a trace does not show that its log is as it was (`mainpath verify --signed`).
+    Unproven = 7,
     /// Somebody stopped it, or cleared its conversation.
     Interrupted = 130,
 }

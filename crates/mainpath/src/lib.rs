@@ -49,6 +49,10 @@ pub mod peers;
 pub mod people;
 pub mod presets;
 #[cfg(feature = "home")]
+pub mod proof;
+#[cfg(feature = "home")]
+pub mod recorded;
+#[cfg(feature = "home")]
 mod reflection;
 #[cfg(feature = "home")]
 mod rule_names;

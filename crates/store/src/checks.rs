@@ -9,7 +9,8 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 /// What the store itself keeps in a trace's folder.
-pub(crate) const OWN_FILES: [&str; 4] = ["events.jsonl", "events.torn", "mailbox.jsonl", "owner.lock"];
+pub(crate) const OWN_FILES: [&str; 5] =
+    ["events.jsonl", "events.torn", "mailbox.jsonl", "owner.lock", "signatures.jsonl"];
 
 /// What lies in the place of a file, if it is none; whoever wants to open it looks first.
 pub(crate) fn other_than_file(path: &Path) -> Option<&'static str> {
@@ -44,6 +45,14 @@ pub(crate) fn one_line(body: &str) -> Result<String, StoreError> {
     let checked = checked.map_err(|e| StoreError::BadMail { problem: e.to_string() })?;
     // Inside its strings JSON has no raw line breaks, so these are all between tokens.
     Ok(checked.get().replace(['\n', '\r'], " "))
+}
+
+/// Refuses what is not one line.
+pub(crate) fn one_signature(line: &str) -> Result<(), StoreError> {
+    match line.contains('\n') {
+        true => Err(StoreError::io("add a signature", std::io::Error::other("it has more than one line"))),
+        false => Ok(()),
+    }
 }
 
 /// The name of a blob.

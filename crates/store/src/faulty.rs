@@ -3,6 +3,7 @@
 //! [`Faulty`] wraps any store and breaks appends. [`tear`] leaves an incomplete last line, as a crash in the middle of a
 //! write does. A full disk is [`Disk`](crate::files::Disk), given to a files store in its `Options::disk`.
 
+use crate::line::HeadHash;
 use crate::report::Report;
 use crate::store::{
     Appended, Collected, Fut, Hold, Lease, Letter, Mail, Opened, Owner, ReadLog, Scope, Store, StoreError, Sweep,
@@ -216,6 +217,23 @@ impl<S: Store> Store for Faulty<S> {
 
     fn verify(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Report, StoreError>> {
         self.inner.verify(scope, trace)
+    }
+
+    fn heads(
+        &self,
+        scope: &Scope,
+        trace: &TraceId,
+        events: Vec<EventId>,
+    ) -> Fut<'_, Result<Vec<Option<HeadHash>>, StoreError>> {
+        self.inner.heads(scope, trace, events)
+    }
+
+    fn add_signature(&self, scope: &Scope, trace: &TraceId, line: String) -> Fut<'_, Result<(), StoreError>> {
+        self.inner.add_signature(scope, trace, line)
+    }
+
+    fn signatures(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Vec<u8>, StoreError>> {
+        self.inner.signatures(scope, trace)
     }
 
     fn erase<'a>(&'a self, lease: &'a Lease, marker: Event) -> Fut<'a, Appended> {

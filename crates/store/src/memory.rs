@@ -2,7 +2,7 @@
 //! randomness: the same calls give the same bytes.
 
 use crate::append::{Tip, encode_batch, erased_by};
-use crate::checks::{Named, blob_hash, check_blob, check_name, newest_first, one_line};
+use crate::checks::{Named, blob_hash, check_blob, check_name, newest_first, one_line, one_signature};
 use crate::line::{HeadHash, Salts};
 use crate::log;
 use crate::report::Report;
@@ -11,7 +11,7 @@ use crate::store::{
     Appended, Collected, Fut, Hold, Lease, Letter, Mail, Opened, Owner, ReadLog, Refused, Scope, Store, StoreError,
     Sweep, TailCutInfo, TraceEntry,
 };
-use crate::verify::{blobs_of, last_mail, report_of};
+use crate::verify::{blobs_of, heads_of, last_mail, report_of};
 use mainpath_types::{BlobHash, Event, EventId, MailId, Millis, TenantId, TraceId};
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
@@ -48,6 +48,7 @@ struct Trace {
     torn: Vec<u8>,
     mail: Vec<Mail>,
     views: BTreeMap<String, Vec<u8>>,
+    signatures: Vec<u8>,
     modified: Millis,
     epoch: u64,
     /// Whether the owner of `epoch` still has it.
@@ -101,6 +102,7 @@ impl MemoryStore {
             torn: Vec::new(),
             mail: Vec::new(),
             views: BTreeMap::new(),
+            signatures: Vec::new(),
             modified: (self.clock)(),
             epoch: 0,
             owned: false,
@@ -321,6 +323,32 @@ impl Store for MemoryStore {
             });
             report
         }))
+    }
+
+    fn heads(
+        &self,
+        scope: &Scope,
+        trace: &TraceId,
+        events: Vec<EventId>,
+    ) -> Fut<'_, Result<Vec<Option<HeadHash>>, StoreError>> {
+        ready(self.with(scope, trace, |row| {
+            let genesis = HeadHash::genesis(&scope.tenant, trace);
+            heads_of(&*row.log, genesis, &events).map_err(|e| StoreError::io("read the log", e))
+        }))
+    }
+
+    fn add_signature(&self, scope: &Scope, trace: &TraceId, line: String) -> Fut<'_, Result<(), StoreError>> {
+        ready(one_signature(&line).and_then(|()| {
+            self.with(scope, trace, |row| {
+                row.signatures.extend_from_slice(line.as_bytes());
+                row.signatures.push(b'\n');
+                Ok(())
+            })
+        }))
+    }
+
+    fn signatures(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Vec<u8>, StoreError>> {
+        ready(self.with(scope, trace, |row| Ok(row.signatures.clone())))
     }
 
     fn erase<'a>(&'a self, lease: &'a Lease, marker: Event) -> Fut<'a, Appended> {

@@ -1,6 +1,6 @@
 //! A store as one tenant uses it, and as one trace does: what travels together is one value.
 
-use crate::{Fut, Mail, Owner, ReadLog, Report, Scope, Store, StoreError};
+use crate::{Fut, HeadHash, Mail, Owner, ReadLog, Report, Scope, Store, StoreError};
 use mainpath_types::{BlobHash, EventId, MailId, TraceId};
 
 /// A store as somebody uses it.
@@ -74,6 +74,21 @@ impl<'a> TraceStore<'a> {
     /// See [`Store::verify`].
     pub fn verify(&self) -> Fut<'a, Result<Report, StoreError>> {
         self.store.verify(self.scope, self.trace)
+    }
+
+    /// See [`Store::heads`].
+    pub fn heads(&self, events: Vec<EventId>) -> Fut<'a, Result<Vec<Option<HeadHash>>, StoreError>> {
+        self.store.heads(self.scope, self.trace, events)
+    }
+
+    /// See [`Store::add_signature`].
+    pub fn add_signature(&self, line: String) -> Fut<'a, Result<(), StoreError>> {
+        self.store.add_signature(self.scope, self.trace, line)
+    }
+
+    /// See [`Store::signatures`].
+    pub fn signatures(&self) -> Fut<'a, Result<Vec<u8>, StoreError>> {
+        self.store.signatures(self.scope, self.trace)
     }
 
     /// See [`Store::put_view`].

@@ -99,6 +99,23 @@ pub trait Store: Send + Sync + 'static {
     /// Checks the whole log, every blob that it names and the mailbox, and says what it could not check. Errors: [`StoreError::NotFound`], [`StoreError::Io`].
     fn verify(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Report, StoreError>>;
 
+    /// The hashes of the heads of these events, each checked against the line after it; `None` where the log's good lines end before.
+    /// Errors: [`StoreError::NotFound`], [`StoreError::Io`].
+    fn heads(
+        &self,
+        scope: &Scope,
+        trace: &TraceId,
+        events: Vec<EventId>,
+    ) -> Fut<'_, Result<Vec<Option<HeadHash>>, StoreError>>;
+
+    /// Adds a line to what is kept of the trace's signatures, durable when it answers. The store does not know what it says. `line`
+    /// has no line feed. Errors: [`StoreError::NotFound`], [`StoreError::Io`], also for a line with a line feed in it.
+    fn add_signature(&self, scope: &Scope, trace: &TraceId, line: String) -> Fut<'_, Result<(), StoreError>>;
+
+    /// All such lines, oldest first, as bytes: whoever can change the files of the store can change these as well. Errors:
+    /// [`StoreError::NotFound`], [`StoreError::Io`].
+    fn signatures(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Vec<u8>, StoreError>>;
+
     /// Takes the content of events out of the log for good, with the mail that brought them and what was cut off the log,
     /// and adds `marker`, an `erased` event that follows the head and says what is left of each. All of it or nothing is
     /// durable when it answers. The chain holds as before. The lease is used up and the trace free. The blobs that the

@@ -1,10 +1,12 @@
 //! Checking all that a trace keeps: its log, the blobs that it names, its mailbox.
 
 use crate::error::StoreError;
+use crate::line::{Head, HeadHash};
 use crate::log::{Scan, Stop, whole, whole_file};
 use crate::report::Report;
 use mainpath_types::{BlobHash, Event, EventId, MailId, TenantId, TraceId};
 use std::collections::BTreeMap;
+use std::io::{self, BufRead};
 use std::path::Path;
 
 /// Checks a log file, and nothing that it names. Errors: the file cannot be read.
@@ -54,6 +56,31 @@ pub(crate) fn report_of(scan: &Scan, file: &str) -> Report {
         faults,
         unchecked,
     }
+}
+
+/// The hashes of the heads of these events. A line counts as far as the chain up to it and the head of the next line hold, the last good
+/// one by itself.
+pub(crate) fn heads_of(
+    mut log: impl BufRead,
+    genesis: HeadHash,
+    events: &[EventId],
+) -> io::Result<Vec<Option<HeadHash>>> {
+    let mut found = vec![None; events.len()];
+    let newest = events.iter().copied().max().unwrap_or(0);
+    let (mut last, mut hash) = (0, genesis);
+    let mut line = Vec::new();
+    while last < newest {
+        line.clear();
+        log.read_until(b'\n', &mut line)?;
+        let Some(whole) = line.strip_suffix(b"\n") else { break };
+        match Head::read(whole) {
+            Ok(head) if head.id == last + 1 && head.prev == hash => (last, hash) = (head.id, head.hash(whole)),
+            _ => break,
+        }
+        let wanted = found.iter_mut().zip(events).filter(|(_, event)| **event == last);
+        wanted.for_each(|(found, _)| *found = Some(hash));
+    }
+    Ok(found)
 }
 
 /// The blobs that events name, each with the first that does.

@@ -19,7 +19,7 @@ pub struct ConfigArgs {
 }
 
 /// Every key with what holds where nobody sets it. A test holds the list to what the file may have.
-const KEYS: [(&str, &str); 101] = [
+const KEYS: [(&str, &str); 105] = [
     ("model", "the first one found"),
     ("fallback", "none"),
     ("profile", "trace"),
@@ -117,6 +117,10 @@ const KEYS: [(&str, &str); 101] = [
     ("server.telemetry.content", "false"),
     ("retention.older_than", "never"),
     ("retention.keep", "all"),
+    ("sign.at_end", "false"),
+    ("sign.trusted", "none"),
+    ("sign.witness", "none"),
+    ("sign.witness_command", "none"),
     ("sessions.window", "20"),
     ("sessions.ttl", "no expiry"),
     ("sessions.mirror", "none"),
@@ -239,6 +243,7 @@ mod tests {
             "people",
             "retention",
             "sessions",
+            "sign",
             "net",
             "redact",
             "mcp",

@@ -16,6 +16,7 @@ pub mod elsewhere;
 pub mod experience;
 pub mod export;
 pub mod goal;
+pub mod import;
 pub mod ls;
 pub mod mcp;
 pub mod models;
@@ -35,11 +36,13 @@ pub mod server;
 pub mod session;
 pub mod shells;
 pub mod show;
+pub mod sign;
 pub mod skills;
 pub mod stats;
 pub mod take;
 pub mod tools;
 pub mod trial;
+pub mod verify;
 pub mod watch;
 
 use crate::exit::{Exit, Failure};
@@ -135,13 +138,15 @@ commands! {
     /// Recompute views and requests and compare them with the record
     Replay(show::ReplayArgs) |args| => show::replay(args).await;
     /// Check that a log is complete and unchanged
-    Verify(crate::args::one::OneTrace) |args| => show::verify(args).await;
+    Verify(verify::VerifyArgs) |args| => verify::verify(args).await;
+    /// Sign the head of a log with your key, so that a log that was rewritten is seen
+    Sign(sign::SignArgs) |args| => sign::sign(args).await;
     /// Watch a trace live, from any process
     Watch(watch::WatchArgs) |args| => watch::watch(args).await;
     /// Export a trace for people or for other programs
     Export(export::ExportArgs) |args| => export::export(args).await;
-    /// Import a conversation from another system as a new trace
-    Import(Box<session::ImportArgs>) |args| => session::import(*args).await;
+    /// Import a conversation from another system, or what codex, Claude Code, opencode and pi recorded, as new traces
+    Import(Box<import::ImportArgs>) |args| => import::import(*args).await;
     /// Named conversations
     #[command(subcommand)]
     Session(Box<session::SessionCommand>) |command| => session::session(*command).await;

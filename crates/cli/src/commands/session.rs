@@ -1,4 +1,4 @@
-//! `session` and `import`: conversations under names, and those that were held elsewhere.
+//! `session`: conversations under names, and those that were held elsewhere.
 
 use crate::args::agent::AgentArgs;
 use crate::commands::elsewhere;
@@ -16,7 +16,6 @@ use mainpath::core::status;
 use mainpath::listing::standing;
 use mainpath::named_sessions::{Session, SessionError, persist, prepare, summary};
 use mainpath::providers::history::{HistoryFormat, Loose, write};
-use mainpath::runtime::import::{Origin, import as take_in};
 use mainpath::runtime::new_trace_id;
 use mainpath::sessions::{Held, fresh};
 use mainpath::store::scheduler::system_clock;
@@ -103,21 +102,6 @@ pub struct SessionPersistArgs {
     /// The format
     #[arg(long, value_enum, default_value_t = FormatArg::Auto)]
     pub format: FormatArg,
-    #[command(flatten)]
-    pub agent: AgentArgs,
-}
-
-/// `mainpath import`
-#[derive(Args, Debug)]
-pub struct ImportArgs {
-    /// The file: a list of messages, a request body, or one message per line; `-` is standard input
-    pub file: PathBuf,
-    /// The format
-    #[arg(long, value_enum, default_value_t = FormatArg::Auto)]
-    pub format: FormatArg,
-    /// Point this session to the new trace
-    #[arg(long, value_name = "NAME")]
-    pub session: Option<String>,
     #[command(flatten)]
     pub agent: AgentArgs,
 }
@@ -382,39 +366,4 @@ pub fn with_system(app: &Installation, mut agent: AgentArgs, system: &[String]) 
     let (messages, chars) = (count(system.len() as u64, "system message"), count(chars as u64, "character"));
     eprintln!("! {messages} ({chars}) kept as instructions of this trace");
     agent
-}
-
-/// `mainpath import`
-pub async fn import(args: ImportArgs) -> Result<Exit, Failure> {
-    person_only("import conversations")?;
-    let app = Installation::open()?;
-    let held = Held::new(&app.logs)?;
-    let mut session = args.session.as_ref().map(|name| held.for_run(&app.logs, name)).transpose()?;
-    let (name, mut messages) = messages_of(Some(&args.file), args.format.into())?;
-    let agent = with_system(&app, args.agent, &messages.take_system());
-    let history = messages.heal(false);
-    tell(&history.healed);
-    if history.messages.is_empty() {
-        return Err(Failure::error(format!("{name} has no messages to add")));
-    }
-    let spec = spec(&app, &agent).await?;
-    let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
-    let from = Origin { source: &name, now: system_clock() };
-    let messages = take_in(app.logs.at(&trace), &app.vault, Some(spec), history.messages, from).await?;
-    mainpath::runtime::views::write(app.logs.at(&trace)).await?;
-    if let Some((session, _)) = &mut session {
-        held.point(session, &trace)?;
-    }
-    let (_, state, _) = app.logs.read(&trace).await?;
-    let messages = match state.calls.iter().count() {
-        0 => were(messages as u64, "message"),
-        results => format!("{} and {} were", count(messages as u64, "message"), count(results as u64, "tool result")),
-    };
-    let open = if state.tree.is_answered() {
-        String::new()
-    } else {
-        format!(", or answer the last one: mainpath resume {trace}")
-    };
-    eprintln!("{messages} imported; continue with mainpath run --trace {trace} \"TASK\"{open}");
-    out(trace.as_str()).map(|()| Exit::Ok)
 }

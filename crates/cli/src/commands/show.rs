@@ -1,4 +1,4 @@
-//! `show`, `verify`, `replay` and `schema`: looking, without changing anything.
+//! `show`, `replay` and `schema`: looking, without changing anything.
 
 use crate::args::one::OneTrace;
 use crate::commands::compare::compare;
@@ -13,11 +13,12 @@ use crate::traces::waits::waiting;
 use crate::ui::out::out;
 use crate::ui::said::{body, role, run_body};
 use crate::ui::term::screen::in_a_row;
-use crate::ui::text::{count, number, plain, short, span, spent, were};
+use crate::ui::text::{count, plain, short, span, spent, were};
 use clap::Args;
 use mainpath::Logs;
 use mainpath::core::{Bodies, Node, NodeKind, State, short_name, status};
 use mainpath::listing::{INTERRUPTED, standing};
+use mainpath::recorded::reconstructed_from;
 use mainpath::runtime::{EnvModels, Hydrated, replay as again, views, wire::Projector};
 use mainpath::trace::offered_rule;
 use mainpath::types::{Event, EventId, EventKind, FinishReason, Seq, Spent, TraceId};
@@ -105,6 +106,13 @@ fn used(bodies: &Hydrated<'_>, kind: NodeKind, event: EventId) -> String {
     let used = match (kind, bodies.get(event)) {
         (NodeKind::Assistant { .. }, Some(EventKind::ModelFinished(data))) => data.spent(),
         (NodeKind::Malformed, Some(EventKind::ModelMalformed(data))) => data.spent(),
+        // What another program recorded of it.
+        (NodeKind::Assistant { .. }, Some(EventKind::MessageImported(data))) => {
+            match data.recorded.as_ref().and_then(|said| said.spent) {
+                Some(spent) => spent,
+                None => return String::new(),
+            }
+        }
         // How long a call took; one that never ran took no time.
         (NodeKind::Result(_), Some(EventKind::CallResolved(data))) => {
             return data.ran_ms().map(|ms| format!("  ({})", span(ms))).unwrap_or_default();
@@ -141,6 +149,9 @@ async fn path(
         INTERRUPTED => format!("status  {INTERRUPTED}: {then}"),
         status => format!("status  {status}{}", reason.unwrap_or_default()),
     })?;
+    if let Some(from) = spec.and_then(reconstructed_from) {
+        out(&plain(&format!("from    reconstructed from {from}")))?;
+    }
     if let Some(spec) = spec {
         out(&format!("model   {}\nfolder  {}", plain(&spec.model), plain(&spec.workspace)))?;
     }
@@ -242,42 +253,6 @@ fn forks(below: &[Seq], depth: usize) -> Vec<(Seq, usize, bool)> {
     let last = below.len().saturating_sub(1);
     let place = |(at, seq): (usize, &Seq)| (*seq, if at == last { depth } else { depth + 1 }, at != last);
     below.iter().enumerate().map(place).rev().collect()
-}
-
-/// `mainpath verify`
-pub async fn verify(args: OneTrace) -> Result<Exit, Failure> {
-    let logs = logs()?;
-    let trace = logs.find_anywhere(args.trace.as_deref()).await?;
-    let report = mainpath::runtime::verify(logs.at(&trace)).await?;
-    let head = report.head;
-    out(&format!("{trace}: {}, head {head}", count(report.events, "event")))?;
-    let (blobs, bytes) = (count(report.blobs, "blob"), count(report.blob_bytes, "byte"));
-    let mail = match report.mail {
-        1 => "1 mailbox entry".into(),
-        n => format!("{} mailbox entries", number(n)),
-    };
-    out(&format!("checked: the chain, {blobs} ({bytes}), {mail}"))?;
-    match report.erased.len() {
-        0 => {}
-        1 => out("1 event was erased; the chain still verifies")?,
-        n => out(&format!("{n} events were erased; the chain still verifies"))?,
-    }
-    let damage = report.damage.map(|damage| damage.to_string());
-    let faults: Vec<String> = damage.into_iter().chain(report.faults).collect();
-    if faults.is_empty() {
-        out("the chain verifies")?;
-    }
-    for fault in &faults {
-        out(&format!("damaged: {}", plain(fault)))?;
-    }
-    for line in &report.unchecked {
-        out(&format!("not checked: {line}"))?;
-    }
-    match faults.as_slice() {
-        [] => Ok(Exit::Ok),
-        [one] => Err(Failure::error(format!("damaged: {one}"))),
-        [first, rest @ ..] => Err(Failure::error(format!("damaged: {first}; and {} more", rest.len()))),
-    }
 }
 
 /// `mainpath replay`

@@ -3,6 +3,7 @@
 use crate::args::output::OutputArgs;
 use crate::exit::{Exit, Failure};
 use crate::runs::signals::{Heard, Signals};
+use crate::runs::signed::sign_at_end;
 use crate::traces::asked::with_tool;
 use crate::traces::forget::forget_said;
 use crate::traces::wanted::{CallAt, Wanted};
@@ -250,6 +251,7 @@ impl<'a> Follow<'a> {
     async fn finish(mut self) -> Result<Exit, Failure> {
         let (log, state, bodies) = self.app.logs.read(&self.trace).await?;
         views::write(self.app.logs.at(&self.trace)).await?;
+        sign_at_end(&self.app.logs, &self.trace).await;
         if state.tree.cleared > Seq(0) && state.tree.head.is_none() {
             forget_said(&self.app.logs, &self.trace, false).await;
             self.say(&format!(

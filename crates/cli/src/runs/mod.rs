@@ -11,5 +11,6 @@ pub mod reflect;
 pub mod rules;
 pub mod settle;
 pub mod signals;
+pub mod signed;
 pub mod start;
 pub mod task;

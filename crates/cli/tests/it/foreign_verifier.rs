@@ -7,7 +7,7 @@ use std::process::Command;
 
 /// Whether the verifier takes a trace for whole, and what it says.
 fn verified(place: &Place, trace: &str) -> (bool, String) {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/verify_log.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/verify.py");
     let folder = place.file(trace, "events.jsonl").parent().unwrap().to_path_buf();
     let done = Command::new("python3").arg(script).arg(folder).output().unwrap();
     let said = format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));

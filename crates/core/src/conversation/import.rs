@@ -53,6 +53,9 @@ impl State {
     }
 
     pub(crate) fn import(&mut self, event: EventId, data: &MessageImported) {
+        if let Some(spent) = data.recorded.as_ref().and_then(|recorded| recorded.spent) {
+            self.spent += spent;
+        }
         let goal = self.goals.focus;
         let calls = u16::try_from(data.results().count()).unwrap_or(u16::MAX);
         let kind = if data.role == Role::User { NodeKind::User } else { NodeKind::Assistant { calls } };

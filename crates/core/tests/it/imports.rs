@@ -83,3 +83,17 @@ fn what_people_demanded_elsewhere_is_found_and_what_a_model_said_there_demands_n
     agent.takes(InputKind::Import(Box::new(says(Role::Assistant, "You must keep the API."))));
     assert_eq!(found(&agent), []);
 }
+
+#[test]
+fn what_was_recorded_of_messages_elsewhere_counts_in_the_sums_of_the_trace_and_in_no_run() {
+    let mut agent = Agent::new(no_limits());
+    let spent = Spent { usage: Usage { input: 10, output: 3, ..Usage::default() }, cost: 7, about: true };
+    let recorded = |spent| Some(Recorded { at: Some(5), model: Some("there".into()), spent });
+    let said = |role, spent| MessageImported { recorded: recorded(spent), ..elsewhere(role, &[]) };
+    agent.takes(InputKind::Import(Box::new(said(Role::User, None))));
+    agent.takes(InputKind::Import(Box::new(said(Role::Assistant, Some(spent)))));
+    agent.takes(InputKind::Import(Box::new(said(Role::Assistant, Some(spent)))));
+    let mut twice = spent;
+    twice += spent;
+    assert_eq!((agent.state().spent, agent.state().run.is_none()), (twice, true));
+}

@@ -39,6 +39,7 @@ pub fn elsewhere(role: Role, results: &[&str]) -> MessageImported {
         demanded: Vec::new(),
         source,
         by: user(),
+        recorded: None,
     }
 }
 

@@ -8,6 +8,8 @@ use super::peers::PeerConfig;
 use super::server::ServerConfig;
 use super::sessions::SessionsConfig;
 #[cfg(feature = "home")]
+use super::signing::SignConfig;
+#[cfg(feature = "home")]
 use super::toolbox::ToolsConfig;
 use super::units::{Rate, Temperature, Time};
 #[cfg(feature = "home")]
@@ -120,6 +122,9 @@ pub struct ConfigFile {
     pub peers: BTreeMap<String, PeerConfig>,
     /// What `mainpath serve` is told.
     pub server: ServerConfig,
+    /// Whose signatures of logs count, and when heads are signed.
+    #[cfg(feature = "home")]
+    pub sign: SignConfig,
     /// How long traces are kept.
     pub retention: Retention,
     /// What sessions are like where nothing else is said.

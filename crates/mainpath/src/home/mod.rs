@@ -11,6 +11,8 @@ mod found;
 mod hidden;
 #[cfg(feature = "home")]
 mod hooks;
+#[cfg(feature = "home")]
+mod keys;
 pub(crate) mod limits;
 #[cfg(feature = "home")]
 mod mistakes;
@@ -22,6 +24,8 @@ mod place;
 mod secrets;
 mod server;
 mod sessions;
+#[cfg(feature = "home")]
+mod signing;
 #[cfg(feature = "home")]
 mod telemetry;
 #[cfg(feature = "home")]
@@ -41,6 +45,8 @@ pub use peers::PeerConfig;
 pub use place::Home;
 pub use server::ServerConfig;
 pub use sessions::SessionsConfig;
+#[cfg(feature = "home")]
+pub use signing::SignConfig;
 #[cfg(feature = "home")]
 pub use telemetry::TelemetryConfig;
 #[cfg(feature = "home")]

@@ -296,6 +296,32 @@ impl Store for RoutedStore {
         }
     }
 
+    fn heads(
+        &self,
+        scope: &Scope,
+        trace: &TraceId,
+        events: Vec<EventId>,
+    ) -> Fut<'_, Result<Vec<Option<HeadHash>>, StoreError>> {
+        match RoutedStore::only_here(trace, "check") {
+            Ok(()) => self.here.heads(scope, trace, events),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        }
+    }
+
+    fn add_signature(&self, scope: &Scope, trace: &TraceId, line: String) -> Fut<'_, Result<(), StoreError>> {
+        match RoutedStore::only_here(trace, "sign") {
+            Ok(()) => self.here.add_signature(scope, trace, line),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        }
+    }
+
+    fn signatures(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Vec<u8>, StoreError>> {
+        match RoutedStore::only_here(trace, "check") {
+            Ok(()) => self.here.signatures(scope, trace),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        }
+    }
+
     fn erase<'a>(&'a self, lease: &'a Lease, marker: Event) -> Fut<'a, Appended> {
         self.here.erase(lease, marker)
     }

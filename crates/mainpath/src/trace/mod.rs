@@ -15,6 +15,8 @@ mod overview;
 mod page;
 mod plan;
 mod point;
+#[cfg(feature = "home")]
+mod proving;
 mod read;
 mod readings;
 mod restore;

@@ -33,6 +33,15 @@ pub struct History {
     pub healed: Vec<String>,
 }
 
+/// A conversation that was read, with where each message came from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TracedHistory {
+    /// The conversation.
+    pub history: History,
+    /// For each of its messages, which of those that were given it is, counted from 0; `None`: it was put there.
+    pub from: Vec<Option<usize>>,
+}
+
 /// Why a text is no conversation: one line, what and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]

@@ -1,6 +1,6 @@
 //! From messages as they came to a conversation that every vendor takes.
 
-use super::form::{History, Whole};
+use super::form::{History, TracedHistory, Whole};
 use super::loose::{Loose, LooseCall, Notes, SYSTEM, Speaker, unsigned};
 use mainpath_types::{CallId, Part, Role, Seq};
 use std::collections::{HashMap, HashSet};
@@ -16,7 +16,7 @@ const BEGINNING: &str = "(the beginning of this conversation was not imported)";
 type Place = (usize, usize);
 
 /// `begun`: something was said before these messages, so that the first one need not be a person's.
-pub(super) fn heal(messages: Vec<Loose>, mut notes: Notes, begun: bool) -> History {
+pub(super) fn heal(messages: Vec<Loose>, mut notes: Notes, begun: bool) -> TracedHistory {
     let mut note = |what: &'static str| *notes.entry(what).or_default() += 1;
     let answers = answers(&messages);
     let used: HashSet<Place> = answers.iter().flatten().flatten().copied().collect();
@@ -28,6 +28,7 @@ pub(super) fn heal(messages: Vec<Loose>, mut notes: Notes, begun: bool) -> Histo
         .collect();
     let mut seen = HashMap::<String, usize>::new();
     let mut healed: Vec<Whole> = Vec::new();
+    let mut sources: Vec<Option<usize>> = Vec::new();
     for (at, message) in messages.into_iter().enumerate() {
         let Loose { speaker, said, calls, results: own } = message;
         let answered = answers.get(at).map(Vec::as_slice).unwrap_or_default();
@@ -60,6 +61,7 @@ pub(super) fn heal(messages: Vec<Loose>, mut notes: Notes, begun: bool) -> Histo
         if healed.is_empty() && !begun && role != Role::User {
             note("a first message was put before a conversation that did not begin with a person");
             healed.push(Whole { role: Role::User, parts: vec![Part::text(BEGINNING)] });
+            sources.push(None);
         }
         let mut answers = Vec::with_capacity(calls.len());
         for (index, call) in (0u16..).zip(calls) {
@@ -94,11 +96,12 @@ pub(super) fn heal(messages: Vec<Loose>, mut notes: Notes, begun: bool) -> Histo
         }
         parts.extend(answers);
         healed.push(Whole { role, parts });
+        sources.push(Some(at));
     }
     let unused = results.iter().map(Vec::len).sum::<usize>() - used.len();
     (0..unused).for_each(|_| note("results without a call were left out"));
     let told = notes.into_iter().map(|(what, times)| format!("{what} ({times})")).collect();
-    History { messages: healed, healed: told }
+    TracedHistory { history: History { messages: healed, healed: told }, from: sources }
 }
 
 fn is_empty(part: &Part) -> bool {

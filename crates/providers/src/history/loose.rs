@@ -354,6 +354,10 @@ fn block(piece: &Value, message: &mut Loose, notes: &mut Notes) {
             }
             (None, data) => push_media(string(&source, "media_type"), data, message, notes),
         },
+        // In no vendor's form: what may be read of a thought, without a signature.
+        "thought" => {
+            message.said.push(Part::Thinking { text: string(piece, "text").unwrap_or_default(), signature: None });
+        }
         "thinking" | "redacted_thinking" | "reasoning" => note(notes, THOUGHTS),
         _ => note(notes, UNKNOWN),
     }

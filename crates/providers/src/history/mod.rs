@@ -7,7 +7,7 @@ mod form;
 mod heal;
 mod loose;
 
-pub use form::{BadHistory, History, HistoryFormat, Whole};
+pub use form::{BadHistory, History, HistoryFormat, TracedHistory, Whole};
 
 use crate::codec::{Codec, groups};
 use crate::endpoint::Quirks;
@@ -49,7 +49,7 @@ pub fn write(format: HistoryFormat, messages: &[Message]) -> Vec<u8> {
 /// no message.
 pub fn read(format: Option<HistoryFormat>, text: &str) -> Result<History, BadHistory> {
     let (messages, notes) = loose::read(format, text)?;
-    Ok(heal::heal(messages, notes, false))
+    Ok(heal::heal(messages, notes, false).history)
 }
 
 /// Messages as they came, which may not fit together yet: they are the next ones of a conversation that goes on, or those
@@ -110,6 +110,11 @@ impl Loose {
 
     /// Mends what can be mended. `begun`: something was said before them.
     pub fn heal(self, begun: bool) -> History {
+        heal::heal(self.messages, self.notes, begun).history
+    }
+
+    /// The same, with where each message came from.
+    pub fn heal_traced(self, begun: bool) -> TracedHistory {
         heal::heal(self.messages, self.notes, begun)
     }
 

@@ -381,3 +381,19 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_mended_conversation_says_where_each_message_came_from() {
+    let list = json!([
+        {"role": "assistant", "content": [{"type": "thought", "text": "Hm."}, {"type": "tool_use", "id": "t", "name": "ls", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "a"}]},
+        {"role": "user", "content": "  "},
+        {"role": "user", "content": "look"},
+    ]);
+    let loose = Loose::read(Some(HistoryFormat::Anthropic), &list.to_string()).unwrap();
+    let traced = loose.clone().heal_traced(false);
+    assert_eq!(traced.history, loose.heal(false));
+    assert_eq!(traced.from, [None, Some(0), Some(3)]);
+    let thought = Part::Thinking { text: "Hm.".into(), signature: None };
+    assert_eq!(traced.history.messages[1].parts[0], thought);
+}

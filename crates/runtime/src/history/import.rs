@@ -10,7 +10,7 @@ use mainpath_core::{Input, InputKind, Log, Machine, Refusal, State, message, pac
 use mainpath_providers::history;
 use mainpath_store::{Appended, Lease, Opened, ScopedStore, StoreError, TraceStore};
 use mainpath_types::{
-    Event, EventId, Message, MessageImported, Millis, Part, Principal, Profile, Role, Seq, Spec, SpecChanged,
+    Event, EventId, Message, MessageImported, Millis, Part, Principal, Profile, Recorded, Role, Seq, Spec, SpecChanged,
     ToolOutput,
 };
 
@@ -123,7 +123,48 @@ fn imported(role: Role, parts: Vec<Part>, source: String, by: &Principal) -> Mes
         demanded: Vec::new(),
         source,
         by: by.clone(),
+        recorded: None,
     }
+}
+
+/// A message from elsewhere, with what was recorded of it there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arrival {
+    /// The message.
+    pub message: history::Whole,
+    /// What was recorded of it.
+    pub recorded: Option<Recorded>,
+}
+
+/// Makes a trace of messages from elsewhere, whole or not at all, and says how many there are. Texts are redacted, long ones go into blobs.
+/// Errors: there is such a trace already; the messages do not fit together; the log cannot be written.
+pub async fn import_whole(
+    at: TraceStore<'_>,
+    vault: &Vault,
+    mut spec: Spec,
+    messages: Vec<Arrival>,
+    from: Origin<'_>,
+) -> Result<usize, RuntimeError> {
+    vault.redact_spec(&mut spec).map_err(RuntimeError::Trace)?;
+    let (count, source) = (messages.len(), vault.redact(from.source));
+    let mut machine = Machine::fold(at.trace.clone(), std::iter::empty::<&Event>());
+    let mut log = Vec::new();
+    let mut offer = |kind: InputKind| {
+        let events = machine.handle(&Input::new(from.now, kind)).map_err(RuntimeError::Refused)?;
+        machine.commit(events.last().map_or(0, |event| event.id));
+        log.extend(events);
+        Ok::<(), RuntimeError>(())
+    };
+    offer(InputKind::SetSpec { spec: Box::new(spec), by: None })?;
+    for Arrival { message: history::Whole { role, mut parts }, recorded } in messages {
+        redact(vault, &mut parts);
+        offload(at.scoped(), &mut parts).await?;
+        let recorded = recorded.map(|said| Recorded { model: said.model.map(|model| vault.redact(&model)), ..said });
+        let message = imported(role, parts, source.clone(), &at.scope.principal);
+        offer(InputKind::Import(Box::new(MessageImported { recorded, ..message })))?;
+    }
+    at.store.begin(at.scope, at.trace, log).await?;
+    Ok(count)
 }
 
 /// Adds messages to a trace, and says how many. Errors: as [`Intake`]'s.

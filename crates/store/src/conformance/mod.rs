@@ -60,6 +60,31 @@ pub async fn run_all<S: Store + Raw>(make: impl Fn() -> S) {
     erased_content_is_gone_and_the_chain_holds(&make()).await;
     a_removed_trace_is_gone(&make()).await;
     only_blobs_that_nothing_names_are_collected(&make()).await;
+    signatures_are_kept_beside_the_log(&make()).await;
+}
+
+/// Lines about heads are kept in order, are no views, and the heads that they are about can be had.
+pub async fn signatures_are_kept_beside_the_log<S: Store>(store: &S) {
+    let (scope, trace) = (Scope::local(), trace());
+    assert!(matches!(store.signatures(&scope, &trace).await, Err(StoreError::NotFound { .. })));
+    filled(store, 4).await;
+    assert_eq!(store.signatures(&scope, &trace).await.unwrap(), b"");
+    let middle = store.verify(&scope, &trace).await.unwrap().head;
+    let lease = opened(store).await.lease;
+    assert_eq!(store.append(&lease, 4, events(5, 7)).await, Appended::Committed { head: 7 });
+    drop(lease);
+    let head = store.verify(&scope, &trace).await.unwrap().head;
+    let heads = store.heads(&scope, &trace, vec![7, 4, 8, 0]).await.unwrap();
+    assert_eq!(heads, [Some(head), Some(middle), None, None]);
+    store.add_signature(&scope, &trace, "{\"one\":1}".into()).await.unwrap();
+    assert!(store.add_signature(&scope, &trace, "two\nlines".into()).await.is_err());
+    store.add_signature(&scope, &trace, "three".into()).await.unwrap();
+    assert_eq!(store.signatures(&scope, &trace).await.unwrap(), b"{\"one\":1}\nthree\n");
+    assert_eq!(store.views(&scope, &trace).await.unwrap(), Vec::<String>::new());
+    assert!(store.put_view(&scope, &trace, "signatures.jsonl", Vec::new()).await.is_err());
+    store.remove(&scope, &trace).await.unwrap();
+    filled(store, 1).await;
+    assert_eq!(store.signatures(&scope, &trace).await.unwrap(), b"", "another trace of that name");
 }
 
 /// What is appended is read, by this lease, by the next and by readers.

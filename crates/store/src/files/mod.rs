@@ -5,6 +5,7 @@
 //!                       events.jsonl    the log, see [`mod@crate::line`]
 //!                       events.torn     what was cut off its end
 //!                       mailbox.jsonl   one JSON object per entry: id, at, from, urgent, body
+//!                       signatures.jsonl  signatures of the log's heads, a line each
 //!                       owner.lock      locked (flock) by the owner; its content says who: epoch, pid, placed
 //!                       …               views; may all be deleted
 //! <data>/blobs/<2 hex>/<hash>           content by its SHA-256
@@ -38,6 +39,7 @@ mod owner;
 mod read;
 mod record;
 mod removal;
+mod signatures;
 mod verify;
 mod view_files;
 mod watch;
@@ -48,6 +50,7 @@ pub(crate) use doorbell::Doorbell;
 pub use follow::Following;
 pub use inner::Options;
 
+use crate::line::HeadHash;
 use crate::report::Report;
 use crate::scheduler::{LocalScheduler, Scheduler};
 use crate::store::{
@@ -324,6 +327,26 @@ impl Store for FilesStore {
     fn verify(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Report, StoreError>> {
         let (inner, scope, trace) = (Arc::clone(&self.inner), scope.clone(), trace.clone());
         blocking(move || verify::verify(&inner.layout, &scope.tenant, &trace))
+    }
+
+    fn heads(
+        &self,
+        scope: &Scope,
+        trace: &TraceId,
+        events: Vec<EventId>,
+    ) -> Fut<'_, Result<Vec<Option<HeadHash>>, StoreError>> {
+        let (inner, scope, trace) = (Arc::clone(&self.inner), scope.clone(), trace.clone());
+        blocking(move || verify::heads(&inner.layout, &scope.tenant, &trace, &events))
+    }
+
+    fn add_signature(&self, scope: &Scope, trace: &TraceId, line: String) -> Fut<'_, Result<(), StoreError>> {
+        let (inner, scope, trace) = (Arc::clone(&self.inner), scope.clone(), trace.clone());
+        blocking(move || signatures::add(&inner.layout, &scope.tenant, &trace, &line))
+    }
+
+    fn signatures(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Vec<u8>, StoreError>> {
+        let (inner, scope, trace) = (Arc::clone(&self.inner), scope.clone(), trace.clone());
+        blocking(move || signatures::read(&inner.layout, &scope.tenant, &trace))
     }
 
     fn erase<'a>(&'a self, lease: &'a Lease, marker: Event) -> Fut<'a, Appended> {

@@ -4,11 +4,14 @@ use super::blobs;
 use super::layout::Layout;
 use super::mailbox;
 use super::record::Record;
+use crate::line::HeadHash;
 use crate::log;
+use crate::regular::open_regular;
 use crate::report::Report;
 use crate::store::StoreError;
-use crate::verify::{blobs_of, last_mail, report_of};
-use mainpath_types::{TenantId, TraceId};
+use crate::verify::{blobs_of, heads_of, last_mail, report_of};
+use mainpath_types::{EventId, TenantId, TraceId};
+use std::io::BufReader;
 
 /// See [`Store::verify`](crate::Store::verify).
 pub(crate) fn verify(layout: &Layout, tenant: &TenantId, trace: &TraceId) -> Result<Report, StoreError> {
@@ -47,6 +50,18 @@ pub(crate) fn verify(layout: &Layout, tenant: &TenantId, trace: &TraceId) -> Res
         ));
     }
     Ok(report)
+}
+
+/// See [`Store::heads`](crate::Store::heads).
+pub(crate) fn heads(
+    layout: &Layout,
+    tenant: &TenantId,
+    trace: &TraceId,
+    events: &[EventId],
+) -> Result<Vec<Option<HeadHash>>, StoreError> {
+    let path = layout.existing_log(tenant, trace)?;
+    let read = || heads_of(BufReader::new(open_regular(&path)?), HeadHash::genesis(tenant, trace), events);
+    read().map_err(|e| StoreError::io(format!("read {}", path.display()), e))
 }
 
 /// How many journals nobody has played back, where this could not be done.

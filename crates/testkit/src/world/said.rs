@@ -67,6 +67,7 @@ impl World {
             demanded: Vec::new(),
             source: "elsewhere".into(),
             by: Principal::local_user(),
+            recorded: None,
         })));
         assert!(taken.is_err() || results == calls, "seed {}: a call without a result was taken in", self.seed);
     }

@@ -1,0 +1,18 @@
+//! The head of a log is signed when a run has ended, where the configuration says so.
+
+use crate::ui::text::plain;
+use mainpath::Logs;
+use mainpath::proof::sign;
+use mainpath::store::scheduler::system_clock;
+use mainpath::types::TraceId;
+
+/// Signs the head of a trace whose run has ended. What goes wrong is told: the run is as it is.
+pub async fn sign_at_end(logs: &Logs, trace: &TraceId) {
+    if !logs.home.config.sign.at_end {
+        return;
+    }
+    let signed = async { sign(logs.at(trace), &logs.home.signing()?, system_clock()).await };
+    if let Err(error) = signed.await {
+        eprintln!("! {}", plain(&format!("the end of {trace} could not be signed: {}", error.message())));
+    }
+}

@@ -1,0 +1,34 @@
+//! The owner's key, whose signatures count, and how heads are signed here.
+
+use super::place::Home;
+use crate::Error;
+use crate::proof::{OwnerKey, PublicKey, Signing, Witness};
+use std::path::PathBuf;
+
+impl Home {
+    /// Where the owner's key lies, or would: beside `config.toml`.
+    pub fn signing_key(&self) -> PathBuf {
+        self.config_dir().join("signing.key")
+    }
+
+    /// How heads are signed here. Errors: there is no key, or it cannot be used.
+    pub fn signing(&self) -> Result<Signing, Error> {
+        let file = self.signing_key();
+        let none =
+            || Error::failed(format!("there is no key in {}; make one with mainpath sign --new-key", file.display()));
+        let key = OwnerKey::read(&file)?.ok_or_else(none)?;
+        let file = self.config.sign.witness.clone().map(Witness::File);
+        let command = self.config.sign.witness_command.clone().map(Witness::Command);
+        Ok(Signing { key, witnesses: file.into_iter().chain(command).collect() })
+    }
+
+    /// The keys whose signatures count: the owner's, and those that the configuration trusts. Errors: one of them is no key.
+    pub fn trusted_keys(&self) -> Result<Vec<PublicKey>, Error> {
+        let own = OwnerKey::read(&self.signing_key())?.map(|key| key.public());
+        let trusted = self.config.sign.trusted.iter().map(|text| {
+            let wrong = || Error::failed(format!("{text:?} is no public key of ed25519 (43 characters)"));
+            PublicKey::parse(text).ok_or_else(|| self.wrong_in(&["sign", "trusted"], &wrong()))
+        });
+        own.map(Ok).into_iter().chain(trusted).collect()
+    }
+}

@@ -1,0 +1,118 @@
+//! Witnesses: where a signed head is told, so that who can write the files of the home cannot take it back.
+
+use super::statement::Statement;
+use crate::Error;
+use mainpath_store::read_regular;
+use rustix::fs::{FlockOperation, flock};
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+
+/// How long a command may take.
+const COMMAND_TIME: Duration = Duration::from_secs(60);
+
+/// Who is told of a signed head.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Witness {
+    /// A file, to which the line is added if it is not in it yet.
+    File(PathBuf),
+    /// A command of the shell, which gets the line on its standard input. It may get a line again.
+    Command(String),
+}
+
+impl Witness {
+    /// Tells it. Errors: the file cannot be written; the command fails, or takes longer than a minute.
+    pub(super) async fn tell(&self, statement: &Statement) -> Result<(), Error> {
+        match self {
+            Witness::File(file) => {
+                let (file, line) = (file.clone(), statement.line.clone());
+                let name = file.display().to_string();
+                let done = tokio::task::spawn_blocking(move || add(&file, &line)).await;
+                let done = done.unwrap_or_else(|error| Err(std::io::Error::other(error)));
+                done.map_err(|error| Error::failed(format!("the witness {name} cannot be written: {error}")))
+            }
+            Witness::Command(command) => run(command, &statement.line).await,
+        }
+    }
+}
+
+fn add(file: &Path, line: &str) -> std::io::Result<()> {
+    if std::fs::metadata(file).is_ok_and(|data| !data.is_file()) {
+        return Err(std::io::Error::other("it is not a file"));
+    }
+    let mut open = std::fs::OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(file)?;
+    flock(&open, FlockOperation::LockExclusive)?;
+    let mut bytes = Vec::new();
+    open.read_to_end(&mut bytes)?;
+    if bytes.split(|byte| *byte == b'\n').any(|known| known == line.as_bytes()) {
+        return Ok(());
+    }
+    // Nothing is removed from a witness: what a crash left of a line is a line of its own.
+    let first = if bytes.last().is_none_or(|byte| *byte == b'\n') { "" } else { "\n" };
+    open.write_all(format!("{first}{line}\n").as_bytes())?;
+    open.sync_data()
+}
+
+async fn run(command: &str, line: &str) -> Result<(), Error> {
+    let wrong = |problem: String| Error::failed(format!("the witness command {problem}"));
+    let mut child = tokio::process::Command::new("/bin/sh")
+        .arg("-c")
+        .arg(command)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(|error| wrong(format!("cannot be started: {error}")))?;
+    let stdin = child.stdin.take();
+    let line = format!("{line}\n");
+    let told = async move {
+        if let Some(mut stdin) = stdin {
+            // One that does not read its input says by its exit code whether that is right.
+            let _ = stdin.write_all(line.as_bytes()).await;
+        }
+        child.wait().await
+    };
+    match tokio::time::timeout(COMMAND_TIME, told).await {
+        Err(_) => Err(wrong(format!("took longer than {} seconds", COMMAND_TIME.as_secs()))),
+        Ok(Err(error)) => Err(wrong(format!("failed: {error}"))),
+        Ok(Ok(status)) if status.success() => Ok(()),
+        Ok(Ok(status)) => Err(wrong(format!("failed ({status})"))),
+    }
+}
+
+/// What a witness says.
+#[derive(Clone, Debug, Default)]
+pub struct Witnessed {
+    pub(super) statements: Vec<Statement>,
+    /// What is no statement, a sentence each.
+    pub(super) faults: Vec<String>,
+}
+
+impl Witnessed {
+    /// Reads a file of statements, one a line. Lines that are none are told when something is checked against it. Errors: it cannot be read.
+    pub fn read(file: &Path) -> Result<Witnessed, Error> {
+        let name = file.display();
+        let bytes =
+            read_regular(file).map_err(|error| Error::failed(format!("the witness {name} cannot be read: {error}")))?;
+        let mut read = Witnessed::default();
+        for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty()) {
+            match std::str::from_utf8(line).ok().and_then(Statement::read) {
+                Some(statement) => read.statements.push(statement),
+                None => read.faults.push(format!("{name}, line {}: it is no signed head", at + 1)),
+            }
+        }
+        Ok(read)
+    }
+
+    /// The traces of a tenant that it speaks of, each once.
+    pub fn traces(&self, tenant: &str) -> Vec<String> {
+        let mut names: Vec<String> =
+            self.statements.iter().filter(|said| said.tenant == tenant).map(|said| said.trace.clone()).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+}

@@ -1,0 +1,98 @@
+//! Reading files of other programs, which may be huge, broken or hostile.
+
+use super::session::{RecordedSession, Unreadable};
+use mainpath_store::open_regular;
+use mainpath_types::{Micros, Millis, parse_time};
+use serde_json::Value;
+use std::io::Read;
+use std::path::Path;
+
+/// The largest file that is read, in bytes.
+pub(super) const LARGEST: u64 = 256 << 20;
+/// The longest name of a kind of line that is told.
+const NAME: usize = 40;
+
+/// The bytes of a file. Errors: it is no file, cannot be read, or is too large.
+pub(super) fn bytes(file: &Path) -> Result<Vec<u8>, Unreadable> {
+    let wrong = |problem: &dyn std::fmt::Display| Unreadable(format!("{}: {problem}", file.display()));
+    let mut bytes = Vec::new();
+    let open = open_regular(file).map_err(|error| wrong(&format!("it cannot be read: {error}")))?;
+    open.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| wrong(&format!("it cannot be read: {error}")))?;
+    match bytes.len() as u64 > LARGEST {
+        true => Err(wrong(&format!("it is larger than {} MiB", LARGEST >> 20))),
+        false => Ok(bytes),
+    }
+}
+
+/// The lines of a file that are objects of JSON; the others are counted. Errors: as [`bytes`]'.
+pub(super) fn lines(file: &Path, session: &mut RecordedSession) -> Result<Vec<Value>, Unreadable> {
+    let bytes = bytes(file)?;
+    let mut lines = Vec::new();
+    for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
+        match serde_json::from_slice::<Value>(line) {
+            Ok(value) if value.is_object() => lines.push(value),
+            Ok(_) | Err(_) => session.leave_out("lines that are no JSON objects"),
+        }
+    }
+    Ok(lines)
+}
+
+/// A text in an object.
+pub(super) fn text(value: &Value, name: &str) -> Option<String> {
+    value.get(name).and_then(Value::as_str).map(String::from)
+}
+
+/// A text in an object that is not empty.
+pub(super) fn filled(value: &Value, name: &str) -> Option<String> {
+    text(value, name).filter(|text| !text.trim().is_empty())
+}
+
+/// A count in an object; none where it is not one.
+pub(super) fn count(value: &Value, name: &str) -> u64 {
+    value.get(name).and_then(Value::as_u64).unwrap_or(0)
+}
+
+/// A time: a text of RFC 3339 in UTC, or milliseconds.
+pub(super) fn time(value: &Value, name: &str) -> Option<Millis> {
+    match value.get(name)? {
+        Value::String(text) => parse_time(text),
+        number => number.as_u64().or_else(|| whole(number.as_f64()?)),
+    }
+}
+
+/// Money in dollars as micro-units.
+pub(super) fn micros(value: Option<&Value>) -> Option<Micros> {
+    whole(value?.as_f64()? * 1_000_000.0)
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked before")]
+fn whole(number: f64) -> Option<u64> {
+    (0.0..9_007_199_254_740_992.0).contains(&number).then(|| number.round() as u64)
+}
+
+/// The name of a kind that is not understood, as it is told to people.
+pub(super) fn kind(value: &Value, name: &str) -> String {
+    let given = text(value, name).unwrap_or_else(|| "no type".into());
+    let shown: String = given.chars().filter(|c| !c.is_control()).take(NAME).collect();
+    shown
+}
+
+/// A block of text.
+pub(super) fn block(text: impl Into<String>) -> Value {
+    serde_json::json!({"type": "text", "text": text.into()})
+}
+
+/// A thought, without what its vendor signed: that holds only where it came from.
+pub(super) fn thought(text: impl Into<String>) -> Value {
+    serde_json::json!({"type": "thought", "text": text.into()})
+}
+
+/// A call of a tool.
+pub(super) fn call(id: Option<String>, name: Option<String>, input: Value) -> Value {
+    serde_json::json!({"type": "tool_use", "id": id, "name": name.unwrap_or_default(), "input": input})
+}
+
+/// The result of a call.
+pub(super) fn result(id: Option<String>, content: Value, is_error: bool) -> Value {
+    serde_json::json!({"type": "tool_result", "tool_use_id": id, "content": content, "is_error": is_error})
+}
