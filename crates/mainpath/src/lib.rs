@@ -49,6 +49,8 @@ pub mod peers;
 pub mod people;
 pub mod presets;
 #[cfg(feature = "home")]
+pub mod recorded;
+#[cfg(feature = "home")]
 mod reflection;
 #[cfg(feature = "home")]
 mod rule_names;
@@ -59,10 +61,14 @@ mod run;
 pub mod servers;
 pub mod sessions;
 pub mod skills;
+#[cfg(feature = "home")]
+pub mod testing;
 pub mod text;
 pub mod trace;
 pub mod values;
 pub mod watching;
+#[cfg(feature = "home")]
+pub mod what_if;
 
 pub use agent::{Agent, AgentOptions, LimitOptions};
 pub use bounds::bounded;

@@ -38,9 +38,11 @@ pub mod show;
 pub mod skills;
 pub mod stats;
 pub mod take;
+pub mod testing;
 pub mod tools;
 pub mod trial;
 pub mod watch;
+pub mod what_if;
 
 use crate::exit::{Exit, Failure};
 use clap::{Parser, Subcommand};
@@ -136,6 +138,9 @@ commands! {
     Replay(show::ReplayArgs) |args| => show::replay(args).await;
     /// Check that a log is complete and unchanged
     Verify(crate::args::one::OneTrace) |args| => show::verify(args).await;
+    /// Make tests of runs, and play them offline
+    #[command(subcommand)]
+    Test(testing::TestCommand) |command| => testing::test(command).await;
     /// Watch a trace live, from any process
     Watch(watch::WatchArgs) |args| => watch::watch(args).await;
     /// Export a trace for people or for other programs
