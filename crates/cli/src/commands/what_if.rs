@@ -139,18 +139,15 @@ fn tell_all(outcomes: &[WhatIfOutcome]) -> Result<(), Failure> {
     }
     let ends: Vec<String> = ends.iter().map(|(end, count)| format!("{end} {count}")).collect();
     out(&format!("\n{} times: {}", outcomes.len(), ends.join(", ")))?;
-    let figures: [(&str, &dyn Fn(&LaneFigures) -> u64); 4] = [
-        ("turns", &|lane| lane.turns.into()),
-        ("calls", &|lane| lane.calls.into()),
-        ("tokens", &|lane| lane.tokens),
-        ("cost", &|lane| lane.cost),
-    ];
-    for (name, of) in figures {
+    let range = |name: &str, of: &dyn Fn(&LaneFigures) -> u64, word: &dyn Fn(u64) -> String| {
         let values: Vec<u64> = outcomes.iter().map(|outcome| of(&outcome.again)).collect();
         let (least, most) = (values.iter().min().copied().unwrap_or(0), values.iter().max().copied().unwrap_or(0));
         let mean = values.iter().sum::<u64>() / values.len().max(1) as u64;
-        let word = |value| if name == "cost" { money(value) } else { number(value) };
-        out(&format!("{name:NAMES$}{} to {}, {} on average", word(least), word(most), word(mean)))?;
-    }
+        out(&format!("{name:NAMES$}{} to {}, {} on average", word(least), word(most), word(mean)))
+    };
+    range("turns", &|lane| lane.turns.into(), &number)?;
+    range("calls", &|lane| lane.calls.into(), &number)?;
+    range("tokens", &|lane| lane.tokens, &number)?;
+    range("cost", &|lane| lane.cost, &money)?;
     Ok(())
 }

@@ -112,7 +112,7 @@ fn a_run_that_went_well_is_held_to_all_that_it_did() {
     let red = place.run(&["test", "run"]);
     assert_eq!(red.code, 1, "{red:#?}");
     let (recorded, played) = red.out.lines().find_map(|line| line.split_once(" | ")).unwrap();
-    assert!(recorded.trim().starts_with("allow") && played.starts_with("ask (no-deploy)"), "{red:#?}");
+    assert!(recorded.trim().starts_with("allow") && played.starts_with("deny (no-deploy)"), "{red:#?}");
     assert!(
         red.out.contains("finish: final is expected, and it was: the recording has no answer any more"),
         "{red:#?}"
@@ -213,20 +213,18 @@ fn what_people_decided_is_decided_so_again_and_later_tasks_follow() {
         place.root().join("script.toml"),
         "[[turn]]\ncalls = [{ tool = \"write_text_file\", args = { path = \"a\", content = \"1\" } }, \
          { tool = \"write_text_file\", args = { path = \"b\", content = \"2\" } }]\n[[turn]]\nfinal = \"One.\"\n\
-         [[turn]]\ncalls = [{ tool = \"bash\", args = { command = \"false\" } }]\n[[turn]]\nfinal = \"Two.\"\n",
+         [[turn]]\ncalls = [{ tool = \"read_text_file\", args = { path = \"none\" } }]\n[[turn]]\nfinal = \"Two.\"\n\
+         [[turn]]\nfinal = \"Three.\"\n",
     )
     .unwrap();
     let model = format!("scripted:{}", place.root().join("script.toml").display());
     assert_eq!(place.run(&["run", "--model", &model, "--park", "Write."]).code, 5);
     let trace = place.trace();
-    let calls = place.ok(&["show", &trace]);
-    let second =
-        calls.lines().flat_map(|line| line.split_whitespace()).find(|word| word.ends_with(".1")).unwrap_or("2.1");
-    place.ok(&["deny", &trace, second, "--reason", "Not b."]);
+    place.ok(&["deny", &trace, "--call", "2.1", "--reason", "Not b."]);
     place.ok(&["approve", &trace]);
     let done = place.run(&["resume", &trace, "--park"]);
     assert_eq!(done.code, 0, "{done:#?}");
-    let done = place.run(&["run", "--trace", &trace, "--yes", "--mode", "full", "Now fail."]);
+    let done = place.run(&["run", "--trace", &trace, "--park", "Now fail."]);
     assert_eq!((done.code, done.out.as_str()), (0, "Two.\n"), "{done:#?}");
     place.ok(&["test", "add", &trace, "--name", "decided"]);
     let shown = place.ok(&["test", "show", "decided"]);
@@ -234,6 +232,8 @@ fn what_people_decided_is_decided_so_again_and_later_tasks_follow() {
     assert_eq!(results, ["[\"ok\"]", "[\"denied\"]", "[\"error\"]"], "{shown}");
     let green = place.ok(&["test", "run"]);
     assert!(green.contains("✓ decided  4 turns, 3 calls"), "{green}");
+    place.ok(&["run", "--trace", &trace, "--mode", "full", "--park", "More."]);
+    place.run(&["test", "add", &trace, "--name", "x"]).fails(1, "its agent was changed before message 10");
 }
 
 #[test]
@@ -336,7 +336,10 @@ fn a_folder_that_was_edited_into_nonsense_fails_with_its_place_and_the_others_ar
         (Box::new(huge), "agent.json cannot be used: it is larger than 32 MiB"),
         (Box::new(gone), "recording.jsonl cannot be used"),
         (Box::new(empty), "the recording does not begin with what was said"),
-        (edited("recording.jsonl", "plan.md", "other.md"), "step"),
+        (
+            edited("recording.jsonl", "plan.md", "other.md"),
+            "call 1: read_text_file: ok is expected as its result, and it was error",
+        ),
     ];
     for (harm, wanted) in cases {
         copy(&folder(&place, "good"), &bad);

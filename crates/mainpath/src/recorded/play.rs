@@ -5,14 +5,17 @@ use super::compare::{Difference, first_difference};
 use super::playing::Playing;
 use super::provider::RecordedModel;
 use super::step::RecordedStep;
+use crate::children::Kin;
 use crate::event::RunEvent;
-use crate::rules::MakePolicy;
-use crate::{Error, Host, Outcome, Run, Trace};
-use mainpath_runtime::{Mail, new_trace_id};
+use crate::host::{Inner, Kept};
+use crate::rules::{MakePolicy, Sources};
+use crate::{Error, Host, Installation, Outcome, Run, Trace};
+use mainpath_providers::Registry;
+use mainpath_runtime::{Config, EnvModels, Hooks, Mail, Models, Runtime, new_trace_id};
 use mainpath_sandbox::Launcher;
 use mainpath_store::scheduler::system_clock;
-use mainpath_store::{LocalScheduler, MemoryStore, Salts, Scheduler, Scope, Store};
-use mainpath_tools::{ToolDoc, Tools};
+use mainpath_store::{LocalScheduler, MemoryStore, Salts, Scheduler, Store};
+use mainpath_tools::ToolDoc;
 use mainpath_types::{CallId, Event, FinishReason, MessageMode, Part, Seq, Spec, text_of};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -21,13 +24,15 @@ use std::time::Duration;
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// What a play is made with.
-pub(crate) struct PlaySetup {
+pub(crate) struct PlaySetup<'a> {
+    /// Whose tools, secrets and folders there are: calls are judged by these.
+    pub app: &'a Installation,
+    /// What is known of models.
+    pub registry: Arc<Registry>,
     /// The agent.
     pub spec: Spec,
     /// What was recorded.
     pub recording: Vec<RecordedStep>,
-    /// The tools, by whose words calls are judged.
-    pub tools: Tools,
     /// What is known of confining commands; nothing is started by it.
     pub launcher: Launcher,
     /// The rules.
@@ -62,25 +67,25 @@ pub struct Played {
 }
 
 /// Plays a recording. Errors: it cannot be begun, or it does not end.
-pub(crate) async fn play(setup: PlaySetup) -> Result<Played, Error> {
+pub(crate) async fn play(setup: PlaySetup<'_>) -> Result<Played, Error> {
     let never = |_| Error::failed("the play did not end in a minute");
     tokio::time::timeout(LONGEST, played(setup)).await.map_err(never)?
 }
 
-async fn played(setup: PlaySetup) -> Result<Played, Error> {
-    let PlaySetup { spec, recording, tools, launcher, policy, seed } = setup;
+async fn played(setup: PlaySetup<'_>) -> Result<Played, Error> {
+    let PlaySetup { app, registry, spec, recording, launcher, policy, seed } = setup;
     let store = MemoryStore::new(system_clock, Salts::Random);
     let scheduler: Arc<LocalScheduler> = store.scheduler();
     let store: Arc<dyn Store> = Arc::new(store);
     let trace = new_trace_id(system_clock()).map_err(|error| Error::failed(error.to_string()))?;
     let playing = Arc::new(Playing {
         store: Arc::clone(&store),
-        scope: Scope::local(),
+        scope: app.logs.scope.clone(),
         trace: trace.clone(),
         recording,
         parted: Mutex::default(),
     });
-    let tools = tools.answered_by(Arc::new(RecordedResults(Arc::clone(&playing))));
+    let tools = app.tools.answered_by(Arc::new(RecordedResults(Arc::clone(&playing))));
     for tool in &spec.tools {
         if tools.resolve(&tool.name).is_none() {
             let doc = ToolDoc::new(tool.description.clone(), tool.effect);
@@ -88,16 +93,40 @@ async fn played(setup: PlaySetup) -> Result<Played, Error> {
             put.map_err(|problem| Error::invalid(problem.text))?;
         }
     }
-    let mut builder = Host::builder()
-        .store(store, scheduler as Arc<dyn Scheduler>)
-        .only_tools(tools)
-        .launcher(launcher)
-        .policy(move |workspace, run| policy(workspace, run));
-    let models = std::iter::once(&spec.model).chain(spec.fallback.iter().map(|other| &other.model));
-    for model in models {
-        builder = builder.model(model, Arc::new(RecordedModel(Arc::clone(&playing))));
+    let models = Arc::new(EnvModels::new(registry));
+    for model in std::iter::once(&spec.model).chain(spec.fallback.iter().map(|other| &other.model)) {
+        models.add(model, Arc::new(RecordedModel(Arc::clone(&playing))));
     }
-    let host = builder.build().await?;
+    let home = &app.logs.home;
+    let sources = Sources::new(home).with_instead(Some(policy));
+    let policies = sources.clone();
+    let runtime = Runtime::new(Config {
+        store,
+        scheduler: scheduler as Arc<dyn Scheduler>,
+        tools: tools.clone(),
+        models: Arc::clone(&models) as Arc<dyn Models>,
+        vault: app.vault.clone(),
+        launcher,
+        protected: home.protected(),
+        policies: Arc::new(move |spec: &Spec| {
+            policies.load_for(spec).map(Arc::new).map_err(|error| error.message().into())
+        }),
+        hooks: Hooks::default(),
+        children: Arc::new(Kin { home: Arc::clone(home), tools, models: Arc::clone(&models), shelf: None }),
+        peers: None,
+        messenger: None,
+        worktrees: None,
+        clock: system_clock,
+    });
+    let host = Host::from(Inner {
+        runtime,
+        kept: Kept::Files(app.logs.clone()),
+        models,
+        sources,
+        experience: None,
+        shelf: None,
+        _servers: None,
+    });
     let trace = Trace::new(host, trace);
     let mut outcome = follow(begin(&trace, spec, seed, &playing).await?, &playing).await?;
     // Later tasks of the same conversation.

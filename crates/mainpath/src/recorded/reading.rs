@@ -8,7 +8,7 @@ use mainpath_runtime::Hydrated;
 use mainpath_store::TraceStore;
 use mainpath_types::{
     ApprovalGranted, CallId, CallResolved, Event, EventId, EventKind, ModelFinished, ModelMalformed, Part,
-    RecordedCall, Seq, StopReason,
+    RecordedCall, Relations, Seq, Spec, StopReason,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -89,6 +89,18 @@ pub(crate) fn step_messages(state: &State) -> Vec<Seq> {
     let mut messages: Vec<Seq> = path.map(|(seq, _)| seq).collect();
     messages.reverse();
     messages
+}
+
+/// The first message that came under another agent than this one, of those after an event. What the agent belongs to is not looked at.
+pub(crate) fn first_under_another(read: &Read, after: EventId, spec: &Spec) -> Option<Seq> {
+    let bare = |spec: &Spec| Spec { relations: Relations::default(), mode_for: None, ..spec.clone() };
+    let changes = read.log.events.iter().filter(|event| event.id > after).find(|event| match &event.kind {
+        EventKind::SpecChanged(data) => bare(&data.spec) != bare(spec),
+        _ => false,
+    });
+    let changed = changes?.id;
+    let came = |seq: &Seq| read.state.tree.node(*seq).is_some_and(|node| node.event > changed);
+    step_messages(&read.state).into_iter().find(came)
 }
 
 fn answer(data: &ModelFinished, ends: &Ends, whole: &Hydrated<'_>) -> RecordedAnswer {

@@ -6,12 +6,13 @@ use super::names::{check_name, tests_folder};
 use super::placing::{Placing, map_texts};
 use super::propose::{as_it_was, calls, without};
 use super::run::Plays;
-use crate::recorded::{Played, RecordedStep, steps};
+use crate::recorded::{Played, RecordedStep, first_under_another, steps};
 use crate::rules::read_files;
 use crate::trace::Read;
-use crate::{Error, ErrorKind, Installation, spec_of};
+use crate::what_if::spec_at;
+use crate::{Error, ErrorKind, Installation};
 use mainpath_store::scheduler::system_clock;
-use mainpath_types::{RuleText, TraceId, format_time, text_of};
+use mainpath_types::{EventKind, RuleText, TraceId, format_time, text_of};
 use std::path::{Path, PathBuf};
 
 /// What is to be made a test.
@@ -46,9 +47,15 @@ impl Installation {
         let refused = |why: &str| Error::new(ErrorKind::Refused, format!("{trace} cannot be made a test: {why}"));
         let at = self.logs.at(trace);
         let read = Read::of(at).await?;
-        let Some(spec) = spec_of(&read.log).cloned() else { return Err(refused("it has no agent")) };
+        let begun = read.log.events.iter().find(|event| matches!(event.kind, EventKind::RunStarted(_)));
+        let begun = begun.map_or(read.log.head, |event| event.id);
+        let spec = spec_at(&read.log.events, begun).map_err(|_| refused("it has no agent"))?.clone();
         if read.state.run.is_some() {
             return Err(refused("a run of it goes on; wait for its end, or stop it"));
+        }
+        if let Some(message) = first_under_another(&read, begun, &spec) {
+            let why = format!("its agent was changed before message {message}; fork it at a message before");
+            return Err(refused(&why));
         }
         let recording = steps(at, &read).await.map_err(|error| refused(error.message()))?;
         let Some(RecordedStep::Said { parts: task }) = recording.first() else {

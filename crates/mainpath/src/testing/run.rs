@@ -13,6 +13,7 @@ use crate::rules::{project_file, read_files};
 use crate::{Error, Installation, launcher};
 use futures_util::StreamExt;
 use mainpath_policy::{Folders, Layer, Policy};
+use mainpath_providers::Registry;
 use mainpath_runtime::BuiltinRules;
 use mainpath_sandbox::Launcher;
 use mainpath_types::{Decision, RuleText, RunRules, Spec, text_of};
@@ -25,6 +26,7 @@ pub(super) struct Plays<'a> {
     app: &'a Installation,
     project: &'a Path,
     launcher: Launcher,
+    registry: Arc<Registry>,
     builtin: Arc<BuiltinRules>,
     /// The project's own rules as they are now.
     rules: Option<RuleText>,
@@ -57,7 +59,8 @@ impl<'a> Plays<'a> {
     pub fn new(app: &'a Installation, project: &'a Path) -> Result<Plays<'a>, Error> {
         let file = project_file(&project.display().to_string());
         let rules = if file.exists() { read_files(&[file])?.pop() } else { None };
-        Ok(Plays { app, project, launcher: launcher::own(), builtin: Arc::default(), rules })
+        let registry = Arc::new(app.models.registry().clone());
+        Ok(Plays { app, project, launcher: launcher::own(), registry, builtin: Arc::default(), rules })
     }
 
     async fn test(&self, name: &str) -> TestOutcome {
@@ -115,8 +118,9 @@ impl<'a> Plays<'a> {
         let policy = move |workspace: &Path, run: &RunRules| policy(workspace, run, &builtin, &rules, project.as_ref());
         // What is wrong with the rules is told as what it is.
         policy(self.project, &spec.rules)?;
-        let (tools, launcher) = (self.app.tools.clone(), self.launcher.clone());
-        play(PlaySetup { spec, recording, tools, launcher, policy: Arc::new(policy), seed: None }).await
+        let (registry, launcher) = (Arc::clone(&self.registry), self.launcher.clone());
+        let policy = Arc::new(policy);
+        play(PlaySetup { app: self.app, registry, spec, recording, launcher, policy, seed: None }).await
     }
 
     /// Where the agent would be told something else now.

@@ -9,7 +9,7 @@ use crate::event::RunEvent;
 use crate::host::{Inner, Kept};
 use crate::recorded::{
     Difference, PlaySeed, PlaySetup, RecordedAnswer, RecordedStep, common_hash, differ_only_in_calls, first_difference,
-    play, step_messages, steps,
+    first_under_another, play, step_messages, steps,
 };
 use crate::trace::{Read, Restore};
 use crate::{Error, ErrorKind, Host, Installation, Trace, launcher};
@@ -73,7 +73,7 @@ impl Installation {
         let refused = |error: Error| Error::new(ErrorKind::Refused, format!("{from}: {}", error.message()));
         let at = self.logs.at(from);
         let read = Read::of(at).await?;
-        let recording = steps(at, &read).await.map_err(refused)?;
+        let mut recording = steps(at, &read).await.map_err(refused)?;
         let of = self.logs.of(from, &read.log, &read.state, &read.bodies);
         let reached = of.reached(what.at)?;
         let old = match what.at {
@@ -87,6 +87,11 @@ impl Installation {
             return Err(Error::new(ErrorKind::Refused, problem));
         }
         let messages = step_messages(&read.state);
+        // What was done by another agent later is not decided again.
+        let since = if what.at == Seq(0) { begins(&read) } else { reached };
+        if let Some(other) = first_under_another(&read, since, old) {
+            recording.truncate(messages.iter().take_while(|seq| **seq < other).count());
+        }
         let taken = messages.iter().take_while(|seq| **seq <= what.at).count();
         let is_at = |index: usize| index.checked_sub(1).and_then(|last| messages.get(last)).copied().unwrap_or(Seq(0));
         let later =
@@ -176,9 +181,10 @@ impl Again<'_> {
         };
         let seed = PlaySeed { events: forked, blobs, after: self.what.at };
         let played = play(PlaySetup {
+            app,
+            registry: Arc::new(app.models.registry().clone()),
             spec,
             recording: recording.to_vec(),
-            tools: app.tools.clone(),
             launcher: launcher::own(),
             policy: Arc::new(policy),
             seed: Some(seed),

@@ -14,6 +14,7 @@ mod families;
 mod mcp;
 mod operations;
 mod presets;
+mod recorded;
 mod runs;
 mod skills;
 mod starting;
