@@ -89,7 +89,10 @@ impl<'a> Plays<'a> {
             problems.push(TestProblem {
                 recorded: told.into_iter().collect(),
                 played: vec![parts.file.task.clone()],
-                ..TestProblem::new("task", "the recording was made of another task; make the test anew from a new run")
+                ..TestProblem::new(
+                    "task",
+                    "the recording was made of another task; replace the test by one of a new run",
+                )
             });
         }
         if parts.file.expect.instructions == Some(ExpectedText::Same) {
@@ -141,7 +144,7 @@ impl<'a> Plays<'a> {
         let line = then.lines().zip(now.lines()).take_while(|(then, now)| then == now).count();
         let at = |text: &str| text.lines().nth(line).map(str::to_owned).into_iter().collect();
         let what = format!(
-            "the agent is told something else from line {} on; set that right, or make the test anew from a new run",
+            "the agent is told something else from line {} on; set that right, or replace the test by one of a new run",
             line + 1
         );
         Ok(Some(TestProblem { recorded: at(then), played: at(now), ..TestProblem::new("instructions", what) }))

@@ -26,7 +26,8 @@ struct Room {
 pub(super) async fn copy_as_it_was(
     from: PathBuf,
     to: &Path,
-    then: Option<(Restore<'_>, ScopedStore<'_>)>,
+    restore: Option<Restore<'_>>,
+    store: ScopedStore<'_>,
 ) -> Result<Vec<String>, Error> {
     let (there, target) = (from.clone(), to.to_path_buf());
     let copied = tokio::task::spawn_blocking(move || {
@@ -36,7 +37,7 @@ pub(super) async fn copy_as_it_was(
     });
     let copied = copied.await.map_err(|error| Error::failed(error.to_string()))?;
     copied.map_err(|error| Error::failed(format!("{} cannot be copied: {error}", from.display())))?;
-    let Some((restore, store)) = then else { return Ok(Vec::new()) };
+    let Some(restore) = restore else { return Ok(Vec::new()) };
     let planned = restore.plan().await?;
     let mut left = Vec::new();
     if planned.unseen > 0 {

@@ -16,7 +16,8 @@ use crate::{Error, ErrorKind, Host, Installation, Trace, launcher};
 use mainpath_runtime::{EnvModels, Mail, Models, new_trace_id};
 use mainpath_store::scheduler::system_clock;
 use mainpath_types::{
-    Access, ApprovalMode, Copied, EffectClass, EventId, EventKind, MessageMode, Protocol, RunRules, Seq, Spec, TraceId,
+    Access, ApprovalMode, Copied, EffectClass, Event, EventId, EventKind, MessageMode, Part, Protocol, RunRules, Seq,
+    Spec, TraceId,
 };
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -53,7 +54,7 @@ struct Start {
     /// The message that the two have in common last.
     after: Seq,
     /// What is said there; nothing: the model answers.
-    said: Option<Vec<mainpath_types::Part>>,
+    said: Option<Vec<Part>>,
     /// The recorded answer that both have, where only its calls went otherwise.
     first: Option<RecordedAnswer>,
 }
@@ -126,12 +127,12 @@ impl Installation {
             (Start { after: is_at(taken), said, first: None }, taken)
         };
         let old = old.clone();
-        let (trace, figures) = again.live(start, &old, &mut outcome).await?;
-        outcome.difference = first_difference(&recording, &trace.steps);
+        let made = again.live(start, &old, &mut outcome).await?;
+        outcome.difference = first_difference(&recording, &made.steps);
         outcome.served = u32::try_from(served).unwrap_or(u32::MAX);
         outcome.common = common_hash(recording.get(..served).unwrap_or_default());
-        outcome.again = LaneFigures::of(trace.steps.get(taken..).unwrap_or_default(), &figures);
-        outcome.trace = Some(trace.id);
+        outcome.again = LaneFigures::of(made.steps.get(taken..).unwrap_or_default(), &made.since);
+        outcome.trace = Some(made.id);
         Ok(outcome)
     }
 }
@@ -152,6 +153,8 @@ struct Parted {
 struct Made {
     id: TraceId,
     steps: Vec<RecordedStep>,
+    /// Its events since the fork.
+    since: Vec<Event>,
 }
 
 impl Again<'_> {
@@ -196,13 +199,8 @@ impl Again<'_> {
         Ok(Some(Parted { step: parted.step, is_of_calls }))
     }
 
-    /// Runs on in a fork, in a copy of the folder. Gives the trace, and its events since.
-    async fn live(
-        &self,
-        start: Start,
-        old: &Spec,
-        outcome: &mut WhatIfOutcome,
-    ) -> Result<(Made, Vec<mainpath_types::Event>), Error> {
+    /// Runs on in a fork, in a copy of the folder.
+    async fn live(&self, start: Start, old: &Spec, outcome: &mut WhatIfOutcome) -> Result<Made, Error> {
         let (app, what) = (self.app, self.what);
         let Start { after, said, first } = start;
         app.prepare_model(&what.spec.model).await?;
@@ -213,8 +211,8 @@ impl Again<'_> {
         let folder = folders.join(id.as_str());
         let of = app.logs.of(self.from, &self.read.log, &self.read.state, &self.read.bodies);
         let restore = Restore::new(of, to(after), app.logs.home.protected())?;
-        let then = restore.map(|restore| (restore, app.logs.scoped()));
-        outcome.not_restored = copy_as_it_was(PathBuf::from(&old.workspace), &folder, then).await?;
+        outcome.not_restored =
+            copy_as_it_was(PathBuf::from(&old.workspace), &folder, restore, app.logs.scoped()).await?;
         outcome.folder = Some(folder.clone());
         // A turn that is text is asked for as text: what was recorded is a turn already.
         let first = first.filter(|_| what.spec.protocol != Protocol::Json);
@@ -263,7 +261,7 @@ impl Again<'_> {
         let read = trace.look().await?;
         let steps = steps(app.logs.at(&id), &read).await?;
         let since = read.log.events.into_iter().filter(|event| event.id > forked_at).collect();
-        Ok((Made { id, steps }, since))
+        Ok(Made { id, steps, since })
     }
 
     /// The agent in the copy.
