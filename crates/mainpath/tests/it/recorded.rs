@@ -48,7 +48,7 @@ impl Ran {
         let model = script(
             folder.path(),
             "first",
-            "[[turn]]\ncalls = [{ tool = \"send_note\" }]\n[[turn]]\nfinal = \"Sent it.\"\n",
+            "[[turn]]\ncalls = [{ tool = \"send_note\" }]\nusage = { input = 60, output = 9 }\n[[turn]]\nfinal = \"Sent it.\"\nusage = { input = 70, output = 3 }\n",
         );
         let agent = host.agent(model).workspace(folder.path().join("work")).allow("send_note");
         let run = agent.start("Send a note.").await.unwrap();
@@ -105,6 +105,7 @@ async fn a_run_that_is_decided_again_reaches_others_only_if_it_may() {
         answer: "Sent it.".into(),
         turns: 2,
         calls: 1,
+        tokens: 142,
         verdicts: [("allow".into(), 1)].into(),
         ..LaneFigures::default()
     };

@@ -384,7 +384,7 @@ struct Only(&'static str);
 
 impl Answers for Only {
     fn answer<'a>(&'a self, _: &'a ToolContext, call: AskedCall<'a>) -> Fut<'a, Option<ToolOutput>> {
-        let text = format!("{} {:?} {:?} {}", call.tool, call.effect, call.origin, call.arguments);
+        let text = format!("{} {:?} {:?} {}", call.tool, call.effect, call.origin, call.arguments["content"]);
         Box::pin(async move { (call.tool == self.0).then(|| ToolOutput::text(text)) })
     }
 }
@@ -396,7 +396,7 @@ async fn calls_can_be_answered_in_the_place_of_tools() {
     let ctx = |tool: &str, effect| ToolContext::new(world.workspace.clone(), grant(tool, effect), launcher());
     let write = ctx("write_text_file", EffectClass::LocalWrite);
     let args = r#"{"path":"a.txt","content":"new"}"#;
-    let answered = "write_text_file LocalWrite Workspace {\"path\":\"a.txt\",\"content\":\"new\"}";
+    let answered = "write_text_file LocalWrite Workspace \"new\"";
     assert_eq!(said(&tools.run("write", args, &write).await), pair("ok", answered));
     assert_eq!(world.get("a.txt"), "old");
     // Only what a grant is for, and what it does not answer goes to the tool.
