@@ -21,7 +21,7 @@ pub enum TestCommand {
     /// Play tests offline under the rules of now, and say what differs
     Run(RunTestsArgs),
     /// List the tests of this project
-    List(ListArgs),
+    List(ListTestsArgs),
     /// Show what a test expects
     Show(OneTestArgs),
     /// Remove a test
@@ -65,7 +65,7 @@ pub struct RunTestsArgs {
 
 /// `mainpath test list`
 #[derive(Args, Debug)]
-pub struct ListArgs {
+pub struct ListTestsArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -166,7 +166,7 @@ fn tell(outcome: &TestOutcome) -> Result<(), Failure> {
     Ok(())
 }
 
-fn list(args: &ListArgs) -> Result<Exit, Failure> {
+fn list(args: &ListTestsArgs) -> Result<Exit, Failure> {
     let project = workspace(args.workspace.as_deref())?;
     let names = test_names(&project)?;
     if args.json {
