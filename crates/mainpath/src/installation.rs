@@ -15,7 +15,7 @@ use mainpath_net::Client;
 use mainpath_policy::{CallFacts, Rules, judge};
 use mainpath_providers::{BadScript, Substitutions, Timeouts};
 use mainpath_runtime::replay::playback;
-use mainpath_runtime::{Config, EnvModels, Hook, Hooks, Mail, Messenger, Runtime, Vault};
+use mainpath_runtime::{Config, EnvModels, Hook, Hooks, Mail, Messenger, Models, Runtime, Vault};
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{Scheduler, Store};
 use mainpath_tools::{Planned, Tools, Workspace};
@@ -232,17 +232,27 @@ impl Installation {
 
     /// The same for a run whose rules have just been loaded: whoever first asks for them gets these.
     pub fn runtime_under(&self, checked: impl Into<Option<Checked>>) -> Result<Runtime, Error> {
+        self.runtime_of(checked.into(), self.tools.clone(), Arc::clone(&self.models))
+    }
+
+    /// The same with these tools and models.
+    pub(crate) fn runtime_of(
+        &self,
+        checked: Option<Checked>,
+        tools: Tools,
+        models: Arc<EnvModels>,
+    ) -> Result<Runtime, Error> {
         if let Some(Unready { name, why }) = self.unready.first() {
             let wrong = Error::failed(format!("[tools.{name}]: {why}"));
             return Err(self.logs.home.wrong_in(&["tools", name], &wrong));
         }
-        let (sources, checked) = (self.sources.clone(), Mutex::new(checked.into()));
+        let (sources, checked) = (self.sources.clone(), Mutex::new(checked));
         Ok(Runtime::new(Config {
             store: self.logs.all_stores(),
             peers: self.logs.peers(),
             scheduler: self.logs.store.scheduler() as Arc<dyn Scheduler>,
-            tools: self.tools.clone(),
-            models: self.models.clone(),
+            tools: tools.clone(),
+            models: Arc::clone(&models) as Arc<dyn Models>,
             vault: self.vault.clone(),
             launcher: launcher::own(),
             protected: self.logs.home.protected(),
@@ -253,12 +263,7 @@ impl Installation {
                 known.map_or_else(load, |known| Ok(known.policy))
             }),
             hooks: self.hooks.clone(),
-            children: Arc::new(Kin {
-                home: Arc::clone(&self.logs.home),
-                tools: self.tools.clone(),
-                models: Arc::clone(&self.models),
-                shelf: self.shelf.clone(),
-            }),
+            children: Arc::new(Kin { home: Arc::clone(&self.logs.home), tools, models, shelf: self.shelf.clone() }),
             messenger: self.messenger()?,
             worktrees: self.logs.home.worktrees(),
             clock: system_clock,

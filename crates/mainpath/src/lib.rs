@@ -34,6 +34,8 @@ pub mod event;
 pub mod experience;
 pub mod home;
 mod host;
+#[cfg(feature = "home")]
+pub mod imported;
 mod inbox;
 #[cfg(feature = "home")]
 mod installation;
@@ -63,10 +65,14 @@ mod run;
 pub mod servers;
 pub mod sessions;
 pub mod skills;
+#[cfg(feature = "home")]
+pub mod testing;
 pub mod text;
 pub mod trace;
 pub mod values;
 pub mod watching;
+#[cfg(feature = "home")]
+pub mod what_if;
 
 pub use agent::{Agent, AgentOptions, LimitOptions};
 pub use bounds::bounded;

@@ -5,7 +5,7 @@
 use crate::peers::RoutedStore;
 use crate::trace::{Read, ReadTrace, long_answer};
 use crate::{Error, ErrorKind, Home};
-use mainpath_core::{Log, State};
+use mainpath_core::{Bodies, Log, State};
 use mainpath_providers::Registry;
 #[cfg(feature = "home")]
 use mainpath_runtime::Peers;
@@ -260,7 +260,13 @@ impl Logs {
     }
 
     /// A trace that was read here, with where it lies.
-    pub fn of<'a>(&'a self, trace: &'a TraceId, log: &'a ReadLog, state: &'a State, bodies: &'a Log) -> ReadTrace<'a> {
+    pub fn of<'a>(
+        &'a self,
+        trace: &'a TraceId,
+        log: &'a ReadLog,
+        state: &'a State,
+        bodies: &'a (dyn Bodies + Send + Sync),
+    ) -> ReadTrace<'a> {
         ReadTrace { store: self.any(), scope: &self.scope, trace, log, state, bodies }
     }
 

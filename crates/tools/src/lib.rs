@@ -49,6 +49,7 @@
 //! ```
 
 mod agent;
+mod answers;
 mod arguments;
 mod ask_human;
 mod bash;
@@ -92,6 +93,7 @@ mod workspace;
 mod write;
 
 pub use agent::{AgentCall, AgentServer, AgentTool, EvaluateTool, host_of};
+pub use answers::{Answers, AskedCall};
 pub use ask_human::{AskHuman, AskHumanArgs, Choice};
 pub use bash::{Bash, run_program};
 pub use check_messages::{CheckMessages, CheckMessagesArgs};

@@ -11,7 +11,7 @@ use crate::ui::text::{count, plain, short, span, were};
 use clap::{Args, ValueEnum};
 use mainpath::Installation;
 use mainpath::Logs;
-use mainpath::recorded::{FoundSession, Places, Program, Reconstructed, RecordedSession, find, reconstruct};
+use mainpath::imported::{FoundSession, Places, Program, Reconstructed, RecordedSession, find, reconstruct};
 use mainpath::runtime::import::{Origin, import as take_in};
 use mainpath::runtime::{new_trace_id, views};
 use mainpath::sessions::Held;

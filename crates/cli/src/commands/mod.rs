@@ -40,10 +40,12 @@ pub mod sign;
 pub mod skills;
 pub mod stats;
 pub mod take;
+pub mod testing;
 pub mod tools;
 pub mod trial;
 pub mod verify;
 pub mod watch;
+pub mod what_if;
 
 use crate::exit::{Exit, Failure};
 use clap::{Parser, Subcommand};
@@ -141,6 +143,9 @@ commands! {
     Verify(verify::VerifyArgs) |args| => verify::verify(args).await;
     /// Sign the head of a log with your key, so that a log that was rewritten is seen
     Sign(sign::SignArgs) |args| => sign::sign(args).await;
+    /// Make tests of runs, and play them offline
+    #[command(subcommand)]
+    Test(testing::TestCommand) |command| => testing::test(command).await;
     /// Watch a trace live, from any process
     Watch(watch::WatchArgs) |args| => watch::watch(args).await;
     /// Export a trace for people or for other programs

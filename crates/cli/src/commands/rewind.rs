@@ -4,6 +4,7 @@ use crate::args::agent::AgentArgs;
 use crate::args::output::OutputArgs;
 use crate::args::point::{PointArgs, seq};
 use crate::commands::restore::{FilesArgs, before_going_on, held};
+use crate::commands::what_if::{WhatIfArgs, what_if};
 use crate::exit::{Exit, Failure};
 use crate::runs::go_on::{go_on, keep_mode_of};
 use crate::runs::rules::opened;
@@ -77,6 +78,8 @@ pub struct ForkArgs {
     #[arg(long, conflicts_with_all = ["task", "json", "output"])]
     pub no_run: bool,
     #[command(flatten)]
+    pub again: WhatIfArgs,
+    #[command(flatten)]
     pub agent: AgentArgs,
     #[command(flatten)]
     pub output: OutputArgs,
@@ -131,6 +134,10 @@ pub async fn fork(mut args: ForkArgs) -> Result<Exit, Failure> {
     let from = app.logs.find(Some(&args.trace)).await?;
     let (log, state, bodies) = app.logs.read(&from).await?;
     let of = app.logs.of(&from, &log, &state, &bodies);
+    if args.again.what_if {
+        let at = of.point(args.point.point())?;
+        return what_if(&app, &from, at, args.again, &args.agent, args.output.json).await;
+    }
     let PointArgs { to, turn, goal } = args.point;
     let at = match state.tree.head {
         Some(head) if to.is_none() && turn.is_none() && goal.is_none() => head,

@@ -5,6 +5,7 @@
 pub mod say;
 
 pub mod ask;
+pub mod beside;
 pub mod echo;
 pub mod line_out;
 pub mod live;

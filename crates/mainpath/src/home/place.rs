@@ -81,8 +81,21 @@ impl Home {
         let Some(worktrees) = self.worktrees() else { return Ok(()) };
         for trace in traces {
             worktrees.forget(trace).await?;
+            if let Some(copies) = self.copies().filter(|_| trace.elsewhere().is_none()) {
+                match std::fs::remove_dir_all(copies.join(trace.as_str())) {
+                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+                    _ => {}
+                }
+            }
         }
         Ok(())
+    }
+
+    /// Where the copies of folders are in which something was tried out, by trace; `None` where there is no home to put it into.
+    #[cfg(feature = "home")]
+    pub(crate) fn copies(&self) -> Option<PathBuf> {
+        let trees = self.worktrees()?.trees;
+        Some(trees.parent()?.with_file_name("what-if").join(trees.file_name()?))
     }
 
     /// Where agents work that write side by side; `None` where there is no home to put it into.

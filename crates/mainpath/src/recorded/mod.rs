@@ -1,20 +1,20 @@
-//! What other agents recorded: the session files of codex, Claude Code, opencode and pi, found where those programs keep them, read, and
-//! made into traces.
+//! A run that was recorded, and playing it again: the model's answers and the results of calls come from the recording as long as
+//! everything before them is what it was there. Nothing is made up: past the first difference there is no answer.
 //!
-//! Nothing is invented: such a trace has what the file has, as imported messages with what was recorded of them (time, model, tokens, cost).
-//! It has no runs, no verdicts and no approvals, since nobody gave them here. What a file has that a trace cannot hold is said, by kind and
-//! count. The files are other programs' own: they are only read, they may be broken, and nothing in them is trusted.
+//! A play goes through the usual driver, gate and log, so what it makes is a trace like any other.
 
-mod claude_code;
-mod codex;
-mod file;
-mod find;
-mod opencode;
-mod pi;
-mod session;
-mod take;
-mod tree;
+mod answers;
+mod compare;
+mod play;
+mod playing;
+mod provider;
+mod reading;
+mod step;
 
-pub use find::{FoundSession, Places, find};
-pub use session::{Program, RecordedBranch, RecordedMessage, RecordedSession, Unreadable};
-pub use take::{Reconstructed, reconstruct, reconstructed_from};
+pub use compare::{Difference, first_difference};
+pub use play::Played;
+pub use step::{CallStep, RecordedAnswer, RecordedStep};
+
+pub(crate) use compare::{common_hash, differ_only_in_calls};
+pub(crate) use play::{PlaySeed, PlaySetup, play};
+pub(crate) use reading::{first_under_another, step_messages, steps};

@@ -174,7 +174,7 @@ impl Trace {
         Run::follow_all(self.clone(), from.into())
     }
 
-    async fn go_on(&self, mail: Mail) -> Result<Run, Error> {
+    pub(crate) async fn go_on(&self, mail: Mail) -> Result<Run, Error> {
         let before = self.look().await?;
         let before = &before.log;
         let again = self.sent().await?;

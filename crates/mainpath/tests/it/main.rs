@@ -15,6 +15,7 @@ mod long_logs;
 mod mcp;
 mod operations;
 mod presets;
+mod recorded;
 mod runs;
 mod skills;
 mod starting;

@@ -1,6 +1,8 @@
 use crate::support::{World, grant, launcher, pair, said};
 use mainpath_policy::{CallFacts, PathFact, UrlFact};
-use mainpath_tools::{DynTool, Fut, Planned, ProbeAnswer, Secrets, Tool, ToolContext, ToolDoc, Tools, Touches};
+use mainpath_tools::{
+    Answers, AskedCall, DynTool, Fut, Planned, ProbeAnswer, Secrets, Tool, ToolContext, ToolDoc, Tools, Touches,
+};
 use mainpath_types::{EffectClass, ToolOutput};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -375,4 +377,33 @@ async fn secrets_are_known_to_tools_and_hidden_from_everyone_else() {
     let blob = world.blobs.get(&flood.artifacts[0].hash).unwrap();
     assert_eq!(String::from_utf8(blob).unwrap(), "{{key}}\n".repeat(5_000));
     assert_eq!(*world.progress.lock().unwrap(), "s\"3\"cret\n".repeat(5_000));
+}
+
+/// Answers calls of one tool.
+struct Only(&'static str);
+
+impl Answers for Only {
+    fn answer<'a>(&'a self, _: &'a ToolContext, call: AskedCall<'a>) -> Fut<'a, Option<ToolOutput>> {
+        let text = format!("{} {:?} {:?} {}", call.tool, call.effect, call.origin, call.arguments["content"]);
+        Box::pin(async move { (call.tool == self.0).then(|| ToolOutput::text(text)) })
+    }
+}
+
+#[tokio::test]
+async fn calls_can_be_answered_in_the_place_of_tools() {
+    let world = World::with(&[("a.txt", "old")]);
+    let tools = world.tools.answered_by(Arc::new(Only("write_text_file")));
+    let ctx = |tool: &str, effect| ToolContext::new(world.workspace.clone(), grant(tool, effect), launcher());
+    let write = ctx("write_text_file", EffectClass::LocalWrite);
+    let args = r#"{"path":"a.txt","content":"new"}"#;
+    let answered = "write_text_file LocalWrite Workspace \"new\"";
+    assert_eq!(said(&tools.run("write", args, &write).await), pair("ok", answered));
+    assert_eq!(world.get("a.txt"), "old");
+    // Only what a grant is for, and what it does not answer goes to the tool.
+    let read = ctx("read_text_file", EffectClass::ReadOnly);
+    assert_eq!(said(&tools.run("write", args, &read).await).0, "no_grant");
+    assert_eq!(said(&tools.run("read", r#"{"path":"a.txt"}"#, &read).await), pair("ok", "old"));
+    // The tools that it was made of are as they were.
+    assert_eq!(said(&world.tools.run("write", args, &write).await).0, "ok");
+    assert_eq!(world.get("a.txt"), "new");
 }

@@ -1,0 +1,277 @@
+//! `test`: runs as tests, played offline.
+
+use crate::exit::{Exit, Failure, logs};
+use crate::ui::beside::side_by_side;
+use crate::ui::out::out;
+use crate::ui::text::{count, plain, short};
+use clap::{Args, Subcommand};
+use mainpath::Installation;
+use mainpath::agent::workspace;
+use mainpath::store::scheduler::system_clock;
+use mainpath::testing::{NewTest, TestOutcome, TestProblem, remove_test, test_file, test_names, tests_folder};
+use mainpath::types::format_time;
+use serde_json::json;
+use std::path::PathBuf;
+
+/// `mainpath test`
+#[derive(Subcommand, Debug)]
+pub enum TestCommand {
+    /// Make a test of a run: its recording, and expectations to edit, in .mainpath/tests/NAME
+    Add(AddArgs),
+    /// Play tests offline under the rules of now, and say what differs
+    Run(RunTestsArgs),
+    /// List the tests of this project
+    List(ListTestsArgs),
+    /// Show what a test expects
+    Show(OneTestArgs),
+    /// Remove a test
+    Rm(OneTestArgs),
+}
+
+/// `mainpath test add`
+#[derive(Args, Debug)]
+pub struct AddArgs {
+    /// The trace (its id or a unique part of it) [default: the latest]
+    pub trace: Option<String>,
+    /// The name of the test [default: the first words of the task]
+    #[arg(long)]
+    pub name: Option<String>,
+    /// The call that should not have been made, from 1: it is expected to be asked about or denied
+    #[arg(long, value_name = "CALL")]
+    pub wrong: Option<u32>,
+    /// Replace a test of this name
+    #[arg(long)]
+    pub replace: bool,
+    /// The project whose test it is [default: the current folder]
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+}
+
+/// `mainpath test run`
+#[derive(Args, Debug)]
+pub struct RunTestsArgs {
+    /// The tests [default: all of the project]
+    pub names: Vec<String>,
+    /// Print what each test came to as JSON, one document
+    #[arg(long)]
+    pub json: bool,
+    /// Also write a report in JUnit's format to this file
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// The project [default: the current folder]
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+}
+
+/// `mainpath test list`
+#[derive(Args, Debug)]
+pub struct ListTestsArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// The project [default: the current folder]
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+}
+
+/// `mainpath test show` and `rm`
+#[derive(Args, Debug)]
+pub struct OneTestArgs {
+    /// The test
+    pub name: String,
+    /// The project [default: the current folder]
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+}
+
+/// `mainpath test`
+pub async fn test(command: TestCommand) -> Result<Exit, Failure> {
+    match command {
+        TestCommand::Add(args) => add(args).await,
+        TestCommand::Run(args) => run(args).await,
+        TestCommand::List(args) => list(&args),
+        TestCommand::Show(args) => show(&args),
+        TestCommand::Rm(args) => {
+            remove_test(&workspace(args.workspace.as_deref())?, &args.name)?;
+            Ok(Exit::Ok)
+        }
+    }
+}
+
+async fn add(args: AddArgs) -> Result<Exit, Failure> {
+    let project = workspace(args.workspace.as_deref())?;
+    let trace = logs()?.find(args.trace.as_deref()).await?;
+    let new = NewTest { name: args.name, project, wrong: args.wrong, replace: args.replace };
+    let added = Installation::open()?.add_test(&trace, new).await?;
+    out(&added.folder.display().to_string())?;
+    for (line, number) in added.calls.iter().zip(1..) {
+        eprintln!("  call {number}: {}", short(&plain(line), 110));
+    }
+    match args.wrong {
+        Some(wrong) => {
+            eprintln!("call {wrong} is expected to be asked about or denied: mainpath test run {}", added.name)
+        }
+        None => eprintln!("everything is expected as it was; edit test.toml, then: mainpath test run {}", added.name),
+    }
+    Ok(Exit::Ok)
+}
+
+async fn run(args: RunTestsArgs) -> Result<Exit, Failure> {
+    let project = workspace(args.workspace.as_deref())?;
+    let app = Installation::open()?;
+    let mut problem = None;
+    let quiet = args.json;
+    let outcomes = app.run_tests(&project, &args.names, |outcome| {
+        if !quiet && let Err(failure) = tell(outcome) {
+            problem.get_or_insert(failure);
+        }
+    });
+    let outcomes = outcomes.await?;
+    if let Some(problem) = problem {
+        return Err(problem);
+    }
+    if let Some(file) = &args.junit {
+        std::fs::write(file, junit(&outcomes))
+            .map_err(|error| Failure::error(format!("{} cannot be written: {error}", file.display())))?;
+    }
+    let failed = outcomes.iter().filter(|outcome| !outcome.passed).count();
+    let passed = outcomes.len() - failed;
+    if args.json {
+        out(&json!({"passed": passed, "failed": failed, "tests": outcomes}).to_string())?;
+    } else if outcomes.is_empty() {
+        let folder = tests_folder(&project)?;
+        return Err(Failure::usage(format!(
+            "there are no tests in {}; make one: mainpath test add TRACE",
+            folder.display()
+        )));
+    } else {
+        out(&format!("{passed} passed, {failed} failed"))?;
+    }
+    Ok(if failed == 0 { Exit::Ok } else { Exit::Error })
+}
+
+fn tell(outcome: &TestOutcome) -> Result<(), Failure> {
+    let TestOutcome { name, passed, problems, notes, turns, calls, elapsed_ms } = outcome;
+    let (turns, calls) = (count(u64::from(*turns), "turn"), count(u64::from(*calls), "call"));
+    let mark = if *passed { "✓" } else { "✗" };
+    out(&format!("{mark} {name}  {turns}, {calls}, {elapsed_ms} ms"))?;
+    notes.iter().try_for_each(|note| out(&format!("  {}", plain(note))))?;
+    for problem in problems {
+        let TestProblem { at, what, recorded, played } = problem;
+        out(&format!("  {at}: {}", short(&plain(what), 300)))?;
+        if !recorded.is_empty() || !played.is_empty() {
+            side_by_side(["recorded", "played"], recorded, played)?;
+        }
+    }
+    Ok(())
+}
+
+fn list(args: &ListTestsArgs) -> Result<Exit, Failure> {
+    let project = workspace(args.workspace.as_deref())?;
+    let names = test_names(&project)?;
+    if args.json {
+        let tests = names.iter().map(|name| match test_file(&project, name) {
+            Ok(file) => json!({"name": name, "from": file.from, "made": file.made, "task": file.task}),
+            Err(error) => json!({"name": name, "error": error.message()}),
+        });
+        out(&json!(tests.collect::<Vec<_>>()).to_string())?;
+        return Ok(Exit::Ok);
+    }
+    for name in &names {
+        let what = test_file(&project, name).map_or_else(|error| format!("! {}", error.message()), |file| file.task);
+        out(&format!("{name:32}  {}", short(&plain(&what).replace('\n', " "), 80)))?;
+    }
+    if names.is_empty() {
+        eprintln!("there are no tests in {}; make one: mainpath test add TRACE", tests_folder(&project)?.display());
+    }
+    Ok(Exit::Ok)
+}
+
+fn show(args: &OneTestArgs) -> Result<Exit, Failure> {
+    let project = workspace(args.workspace.as_deref())?;
+    let file = test_file(&project, &args.name)?;
+    out(&format!("# {}", tests_folder(&project)?.join(&args.name).display()))?;
+    let text = toml::to_string_pretty(&file).map_err(|error| Failure::error(error.to_string()))?;
+    out(text.trim_end())?;
+    Ok(Exit::Ok)
+}
+
+/// A report in JUnit's format.
+fn junit(outcomes: &[TestOutcome]) -> String {
+    let failed = outcomes.iter().filter(|outcome| !outcome.passed).count();
+    let (count, time) = (outcomes.len(), outcomes.iter().map(|outcome| outcome.elapsed_ms).sum::<u64>());
+    let seconds = |ms: u64| format!("{}.{:03}", ms / 1000, ms % 1000);
+    let mut text = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"mainpath\" tests=\"{count}\" failures=\"{failed}\" time=\"{}\" timestamp=\"{}\">\n",
+        seconds(time),
+        format_time(system_clock())
+    );
+    for outcome in outcomes {
+        let name = escaped(&outcome.name);
+        text.push_str(&format!(
+            "  <testcase classname=\"mainpath\" name=\"{name}\" time=\"{}\"",
+            seconds(outcome.elapsed_ms)
+        ));
+        let Some(first) = outcome.problems.first() else {
+            text.push_str("/>\n");
+            continue;
+        };
+        let line = |problem: &TestProblem| format!("{}: {}", problem.at, problem.what);
+        let mut lines: Vec<String> = outcome.problems.iter().map(line).collect();
+        for (title, step) in [("recorded:", &first.recorded), ("played:", &first.played)] {
+            if !step.is_empty() {
+                lines.push(title.into());
+                lines.extend(step.iter().map(|line| format!("  {line}")));
+            }
+        }
+        let (message, body) = (escaped(&line(first)), escaped(&lines.join("\n")));
+        text.push_str(&format!(">\n    <failure message=\"{message}\">{body}</failure>\n  </testcase>\n"));
+    }
+    text.push_str("</testsuite>\n");
+    text
+}
+
+/// A text as XML has it. Letters that no document may hold become a question mark.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\n' => escaped.push_str("&#10;"),
+            '\t' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'.. => escaped.push(letter),
+            _ => escaped.push('?'),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_xml_whatever_a_test_says() {
+        let problem = TestProblem {
+            at: "call 1".into(),
+            what: "<&\"\u{1}>".into(),
+            recorded: vec!["a\nb".into()],
+            played: Vec::new(),
+        };
+        let outcome = |name: &str, problems: Vec<TestProblem>| TestOutcome {
+            name: name.into(),
+            passed: problems.is_empty(),
+            problems,
+            notes: Vec::new(),
+            turns: 1,
+            calls: 1,
+            elapsed_ms: 1_005,
+        };
+        let text = junit(&[outcome("good", Vec::new()), outcome("bad", vec![problem])]);
+        assert!(text.contains("tests=\"2\" failures=\"1\" time=\"2.010\""), "{text}");
+        assert!(text.contains("<testcase classname=\"mainpath\" name=\"good\" time=\"1.005\"/>"), "{text}");
+        assert!(text.contains("message=\"call 1: &lt;&amp;&quot;?&gt;\">call 1: &lt;&amp;&quot;?&gt;&#10;recorded:&#10;  a&#10;b</failure>"), "{text}");
+    }
+}

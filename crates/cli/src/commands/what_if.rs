@@ -1,0 +1,153 @@
+//! `fork --what-if`: a run decided again from a message on, with something changed, and what came of it beside the original.
+
+use crate::args::agent::AgentArgs;
+use crate::exit::{Exit, Failure};
+use crate::runs::rules::check_rules;
+use crate::ui::beside::side_by_side;
+use crate::ui::out::out;
+use crate::ui::text::{count, money, number, plain, short};
+use clap::Args;
+use mainpath::Installation;
+use mainpath::agent::{self, ModeFor};
+use mainpath::skills::preloads;
+use mainpath::types::{Seq, TraceId};
+use mainpath::what_if::{LaneFigures, WhatIf, WhatIfOutcome, spec_at};
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// The width of the names of figures.
+const NAMES: usize = 12;
+/// The width of a figure.
+const FIGURE: usize = 30;
+
+/// How a run is decided again.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct WhatIfArgs {
+    /// Decide the run again from the message on [default: its beginning] with what the other options change: from the log up to the first
+    /// difference, then in a copy of the folder as it was; and compare
+    #[arg(long, conflicts_with_all = ["no_run", "task", "output", "files", "dry_run"])]
+    pub what_if: bool,
+    /// With --what-if: calls may reach others (a network, servers, people, other agents)
+    #[arg(long, requires = "what_if")]
+    pub live: bool,
+    /// With --what-if: do it so many times
+    #[arg(long, value_name = "N", requires = "what_if", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub times: Option<u32>,
+}
+
+/// `mainpath fork --what-if`
+pub async fn what_if(
+    app: &Installation,
+    from: &TraceId,
+    at: Seq,
+    how: WhatIfArgs,
+    agent: &AgentArgs,
+    as_json: bool,
+) -> Result<Exit, Failure> {
+    let (log, state, bodies) = app.logs.read(from).await?;
+    let reached = app.logs.of(from, &log, &state, &bodies).reached(at)?;
+    let begun = log.events.iter().take_while(|event| event.id <= reached || at == Seq(0) && event.turn == 0);
+    let old = spec_at(&log.events, begun.last().map_or(0, |event| event.id))?;
+    if let Some(model) = &agent.model {
+        app.prepare_model(model).await?;
+    }
+    let rules = old.rules.clone().with(&app.sources.run);
+    let rules = check_rules(app, &old.workspace, rules, as_json)?;
+    let mode = ModeFor { mode: old.mode, run: old.mode_for };
+    let spec = agent::changed(old, &agent.options()?, app.basis(), &rules.policy, mode)?.unwrap_or_else(|| old.clone());
+    let skills = if agent.skill.is_empty() { Vec::new() } else { preloads(&spec, app.shelf.as_ref())? };
+    let what = WhatIf { at, spec, skills, live: how.live, yes: agent.yes };
+    let mut outcomes = Vec::new();
+    for _ in 0..how.times.unwrap_or(1) {
+        let outcome = app.what_if(from, &what).await?;
+        if !as_json && outcomes.is_empty() {
+            tell(&outcome)?;
+        }
+        let is_same = outcome.trace.is_none();
+        outcomes.push(outcome);
+        if is_same {
+            // Offline it comes out the same every time.
+            break;
+        }
+    }
+    match (as_json, how.times) {
+        (true, None) => out(&json!(outcomes.first()).to_string())?,
+        (true, Some(_)) => out(&json!(outcomes).to_string())?,
+        (false, _) if outcomes.len() > 1 => tell_all(&outcomes)?,
+        (false, _) => {}
+    }
+    Ok(Exit::Ok)
+}
+
+fn tell(outcome: &WhatIfOutcome) -> Result<(), Failure> {
+    let WhatIfOutcome { difference, served, common, trace, folder, not_restored, refused, original, again, .. } =
+        outcome;
+    let steps = count(u64::from(*served), "step");
+    let Some(trace) = trace else {
+        out(&format!("no difference: {steps} from the log, hash {common}; nothing was asked and nothing ran"))?;
+        return Ok(());
+    };
+    out(&format!("{steps} in common, from the log, hash {common}"))?;
+    match difference {
+        Some(difference) => {
+            out(&format!("first difference: step {}: {}", difference.step, plain(&difference.what)))?;
+            side_by_side(["original", "again"], &difference.recorded, &difference.played)?;
+        }
+        None => out("it was asked again, and came out the same")?,
+    }
+    let none = || "-".to_owned();
+    let words = |lane: &LaneFigures| lane.reason.map_or_else(none, |reason| reason.words().to_string());
+    let verdicts = |lane: &LaneFigures| {
+        let words: Vec<String> = lane.verdicts.iter().map(|(verdict, count)| format!("{verdict} {count}")).collect();
+        if words.is_empty() { none() } else { words.join(", ") }
+    };
+    let files = |lane: &LaneFigures| match lane.files.len() {
+        0 => none(),
+        _ => lane.files.iter().cloned().collect::<Vec<_>>().join(", "),
+    };
+    let cost = |lane: &LaneFigures| if lane.cost == 0 { none() } else { money(lane.cost) };
+    out(&format!("\n{:NAMES$}{:FIGURE$}  {}", "", "original", "again"))?;
+    let row = |name: &str, of: &dyn Fn(&LaneFigures) -> String| {
+        let figure = |lane: &LaneFigures| short(&plain(&of(lane)).replace('\n', " "), FIGURE);
+        out(format!("{name:NAMES$}{:FIGURE$}  {}", figure(original), figure(again)).trim_end())
+    };
+    row("finish", &words)?;
+    row("turns", &|lane| number(lane.turns.into()))?;
+    row("calls", &|lane| number(lane.calls.into()))?;
+    row("tokens", &|lane| number(lane.tokens))?;
+    row("cost", &cost)?;
+    row("verdicts", &verdicts)?;
+    row("files", &files)?;
+    row("answer", &|lane| lane.answer.clone())?;
+    if *refused > 0 {
+        out(&format!("\n{} refused, as they reach out of the copy", count(u64::from(*refused), "call")))?;
+    }
+    for line in not_restored {
+        eprintln!("! not as it was in the copy: {}", plain(line));
+    }
+    let folder = folder.as_ref().map(|folder| folder.display().to_string()).unwrap_or_default();
+    eprintln!("trace {trace}; it worked in {folder}");
+    Ok(())
+}
+
+/// How often each end came, and the figures from the least to the most.
+fn tell_all(outcomes: &[WhatIfOutcome]) -> Result<(), Failure> {
+    let mut ends: BTreeMap<String, u64> = BTreeMap::new();
+    for outcome in outcomes {
+        let end = outcome.again.reason.map_or("-".into(), |reason| reason.words().to_string());
+        *ends.entry(end).or_default() += 1;
+    }
+    let ends: Vec<String> = ends.iter().map(|(end, count)| format!("{end} {count}")).collect();
+    out(&format!("\n{} times: {}", outcomes.len(), ends.join(", ")))?;
+    let range = |name: &str, of: &dyn Fn(&LaneFigures) -> u64, word: &dyn Fn(u64) -> String| {
+        let values: Vec<u64> = outcomes.iter().map(|outcome| of(&outcome.again)).collect();
+        let (least, most) = (values.iter().min().copied().unwrap_or(0), values.iter().max().copied().unwrap_or(0));
+        let mean = values.iter().sum::<u64>() / values.len().max(1) as u64;
+        out(&format!("{name:NAMES$}{} to {}, {} on average", word(least), word(most), word(mean)))
+    };
+    range("turns", &|lane| lane.turns.into(), &number)?;
+    range("calls", &|lane| lane.calls.into(), &number)?;
+    range("tokens", &|lane| lane.tokens, &number)?;
+    range("cost", &|lane| lane.cost, &money)?;
+    Ok(())
+}

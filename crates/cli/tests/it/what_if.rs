@@ -1,0 +1,174 @@
+//! A run decided again with something changed: from the log up to the first difference, then in a copy of the folder.
+
+use crate::support::*;
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// Changes a file; told that it may not, it says so.
+const CHANGES: &str = r#"
+[[turn]]
+text = "First a look."
+calls = [{ tool = "read_text_file", args = { path = "plan.md" } }]
+usage = { input = 100, output = 10 }
+[[turn]]
+when = "People plan."
+final = "I may not."
+[[turn]]
+calls = [{ tool = "write_text_file", args = { path = "plan.md", content = "Now!" } }]
+usage = { input = 150, output = 12 }
+[[turn]]
+final = "Changed."
+usage = { input = 200, output = 5 }
+"#;
+
+struct Ran {
+    place: Place,
+    trace: String,
+    script: PathBuf,
+}
+
+fn changed() -> Ran {
+    let place = Place::new();
+    std::fs::write(place.work.join("plan.md"), "Deploy on Friday.\n").unwrap();
+    let script = place.root().join("script.toml");
+    std::fs::write(&script, CHANGES).unwrap();
+    let model = format!("scripted:{}", script.display());
+    let done = place.run(&["run", "--model", &model, "--mode", "workspace-write", "Change the plan."]);
+    assert_eq!((done.code, done.out.as_str()), (0, "Changed.\n"), "{done:#?}");
+    assert_eq!(place.text("plan.md"), "Now!");
+    let trace = place.trace();
+    Ran { place, trace, script }
+}
+
+fn again(ran: &Ran, args: &[&str]) -> (Value, String) {
+    let done = ran.place.run(&[&["fork", &ran.trace, "--what-if", "--json"], args].concat());
+    assert_eq!(done.code, 0, "{args:?}: {done:#?}");
+    (parsed(&done.out), done.err)
+}
+
+#[test]
+fn with_nothing_changed_it_is_the_original_and_needs_no_model() {
+    let ran = changed();
+    std::fs::remove_file(&ran.script).unwrap();
+    let before = ran.place.log(&ran.trace);
+    for at in ["0", "1", "3"] {
+        let done = ran.place.run(&["fork", &ran.trace, "--what-if", "--at", at]);
+        assert_eq!(done.code, 0, "{done:#?}");
+        let hash = done.out.split("hash ").nth(1).unwrap().split(';').next().unwrap().to_owned();
+        assert_eq!(
+            done.out,
+            format!("no difference: 4 steps from the log, hash {hash}; nothing was asked and nothing ran\n"),
+            "{done:#?}"
+        );
+        assert_eq!(hash.len(), 32);
+    }
+    let (outcome, _) = again(&ran, &["--times", "3"]);
+    assert_eq!(outcome.as_array().unwrap().len(), 1);
+    assert_eq!((outcome[0]["difference"].clone(), &outcome[0]["again"]), (Value::Null, &outcome[0]["original"]));
+    assert_eq!((ran.place.traces(), ran.place.log(&ran.trace)), (vec![ran.trace.clone()], before));
+}
+
+#[test]
+fn under_other_rules_it_parts_where_they_decide_otherwise() {
+    let ran = changed();
+    let rules = ran.place.root().join("strict.toml");
+    std::fs::write(
+        &rules,
+        "[[rule]]\nid = \"no-plan\"\ndecision = \"deny\"\nmatch = \"write_text_file(plan*)\"\nreason = \"People plan.\"\n",
+    )
+    .unwrap();
+    let (outcome, _) = again(&ran, &["--policy", rules.to_str().unwrap()]);
+    assert_eq!((outcome["served"].as_u64(), outcome["difference"]["step"].as_u64()), (Some(2), Some(3)));
+    assert_eq!(outcome["difference"]["what"], "call 1: the verdict was allow, and is deny");
+    assert_eq!(
+        (&outcome["original"]["answer"], &outcome["again"]["answer"]),
+        (&"Changed.".into(), &"I may not.".into())
+    );
+    assert_eq!(
+        (&outcome["original"]["files"], &outcome["again"]["files"]),
+        (&serde_json::json!(["plan.md"]), &serde_json::json!([]))
+    );
+    assert_eq!(outcome["again"]["verdicts"], serde_json::json!({"allow": 1, "deny": 1}));
+    // The copy is as it was then, and the folder as it is.
+    let copy = PathBuf::from(outcome["folder"].as_str().unwrap());
+    assert_eq!(std::fs::read_to_string(copy.join("plan.md")).unwrap(), "Deploy on Friday.\n");
+    assert_eq!(ran.place.text("plan.md"), "Now!");
+    // It is a trace like any other, and its copy goes with it.
+    let made = outcome["trace"].as_str().unwrap();
+    ran.place.ok(&["verify", made]);
+    ran.place.ok(&["replay", made]);
+    let shown = ran.place.ok(&["fork", &ran.trace, "--what-if", "--policy", rules.to_str().unwrap(), "--times", "2"]);
+    assert!(
+        shown.contains("2 steps in common, from the log, hash") && shown.contains("first difference: step 3"),
+        "{shown}"
+    );
+    assert!(shown.contains("2 times: final answer 2") || shown.contains("2 times: "), "{shown}");
+    ran.place.ok(&["rm", made, "--yes"]);
+    assert!(!copy.exists());
+}
+
+#[test]
+fn another_model_works_in_a_copy_and_reaches_nothing_else() {
+    let ran = changed();
+    let evil = ran.place.work.join("evil.txt");
+    let other = ran.place.root().join("other.toml");
+    std::fs::write(
+        &other,
+        format!(
+            "[[turn]]\ncalls = [{{ tool = \"read_text_file\", args = {{ path = \"plan.md\" }} }}, \
+             {{ tool = \"write_text_file\", args = {{ path = \"mine.txt\", content = \"mine\" }} }}, \
+             {{ tool = \"write_text_file\", args = {{ path = {evil:?}, content = \"x\" }} }}, \
+             {{ tool = \"bash\", args = {{ command = \"echo x > {}\" }} }}]\n[[turn]]\nfinal = \"By the other.\"\n",
+            evil.display()
+        ),
+    )
+    .unwrap();
+    std::fs::remove_file(&ran.script).unwrap();
+    let model = format!("scripted:{}", other.display());
+    let (outcome, _) =
+        again(&ran, &["--at", "1", "--model", &model, "--mode", "full", "--yes", "--allow", "write(/**)"]);
+    assert_eq!((outcome["served"].as_u64(), outcome["difference"]["step"].as_u64()), (Some(1), Some(2)));
+    assert_eq!(outcome["again"]["answer"], "By the other.");
+    let copy = PathBuf::from(outcome["folder"].as_str().unwrap());
+    assert_eq!(std::fs::read_to_string(copy.join("mine.txt")).unwrap(), "mine");
+    assert!(!evil.exists() && !ran.place.work.join("mine.txt").exists());
+    let events = ran.place.events(outcome["trace"].as_str().unwrap());
+    let results: Vec<(String, String)> = events
+        .iter()
+        .filter(|event| event["type"] == "call_resolved")
+        .map(|event| {
+            let output = &event["data"]["output"];
+            let text = output["content"][0]["text"].as_str().unwrap_or_default().to_owned();
+            (output["error"].as_str().unwrap_or_default().to_owned(), text)
+        })
+        .collect();
+    assert!(results[0].1.contains("Deploy on Friday."), "{results:?}");
+    assert!(results[2].0 == "refused" && results[2].1.contains("outside the copy"), "{results:?}");
+    assert_ne!(results[3].0, "", "{results:?}");
+    assert_eq!(outcome["refused"], 1);
+}
+
+#[test]
+fn what_cannot_be_decided_again_is_said_in_one_line() {
+    let ran = changed();
+    let fails = |args: &[&str], code: i32, what: &str| {
+        let done = ran.place.run(&[&["fork"], args].concat());
+        assert!(done.code == code && done.err.contains(what), "{args:?}: {done:#?}");
+        if code == 1 {
+            assert_eq!(done.err.trim().lines().count(), 1, "{done:#?}");
+        }
+    };
+    fails(&[&ran.trace, "--live"], 2, "--what-if");
+    fails(&[&ran.trace, "--what-if", "--at", "99"], 2, "has no message 99");
+    fails(&[&ran.trace, "--what-if", "--model", "nonsense"], 2, "nonsense");
+    let said = r#"[{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}]"#;
+    std::fs::write(ran.place.root().join("said.json"), said).unwrap();
+    ran.place.ok(&["import", ran.place.root().join("said.json").to_str().unwrap()]);
+    let imported = ran.place.traces().into_iter().find(|other| *other != ran.trace).unwrap();
+    fails(&[&imported, "--what-if"], 1, "was imported");
+    std::fs::rename(&ran.place.work, ran.place.root().join("away")).unwrap();
+    std::fs::create_dir(&ran.place.work).unwrap();
+    ran.place.ok(&["erase", &ran.trace, "--message", "1", "--yes"]);
+    fails(&[&ran.trace, "--what-if"], 1, "was erased");
+    assert_eq!(ran.place.traces().len(), 2);
+}

@@ -1,0 +1,202 @@
+//! Playing a recorded run again: offline, in memory, with nothing run.
+
+use super::answers::{AbsentTool, RecordedResults};
+use super::compare::{Difference, first_difference};
+use super::playing::Playing;
+use super::provider::RecordedModel;
+use super::step::RecordedStep;
+use crate::children::Kin;
+use crate::event::RunEvent;
+use crate::host::{Inner, Kept};
+use crate::rules::{MakePolicy, Sources};
+use crate::{Error, Host, Installation, Outcome, Run, Trace};
+use mainpath_providers::Registry;
+use mainpath_runtime::{Config, EnvModels, Hooks, Mail, Models, Runtime, new_trace_id};
+use mainpath_sandbox::Launcher;
+use mainpath_store::scheduler::system_clock;
+use mainpath_store::{LocalScheduler, MemoryStore, Salts, Scheduler, Store};
+use mainpath_tools::ToolDoc;
+use mainpath_types::{CallId, Event, FinishReason, MessageMode, Part, Seq, Spec, text_of};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// No play takes longer: nothing in it waits.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// What a play is made with.
+pub(crate) struct PlaySetup<'a> {
+    /// Whose tools, secrets and folders there are: calls are judged by these.
+    pub app: &'a Installation,
+    /// What is known of models.
+    pub registry: Arc<Registry>,
+    /// The agent.
+    pub spec: Spec,
+    /// What was recorded.
+    pub recording: Vec<RecordedStep>,
+    /// What is known of confining commands; nothing is started by it.
+    pub launcher: Launcher,
+    /// The rules.
+    pub policy: MakePolicy,
+    /// What it goes on from; `None`: it begins with what was said first.
+    pub seed: Option<PlaySeed>,
+}
+
+/// A log that a play goes on from.
+pub(crate) struct PlaySeed {
+    /// It.
+    pub events: Vec<Event>,
+    /// Its long texts.
+    pub blobs: Vec<Vec<u8>>,
+    /// The message that it goes on from.
+    pub after: Seq,
+}
+
+/// What a play came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Played {
+    /// Its steps.
+    pub steps: Vec<RecordedStep>,
+    /// Where it parts from its recording; `None`: nowhere.
+    pub parted: Option<Difference>,
+    /// How the last run ended.
+    pub reason: FinishReason,
+    /// Its answer.
+    pub answer: String,
+    /// Whether the model said it.
+    pub is_said: bool,
+}
+
+/// Plays a recording. Errors: it cannot be begun, or it does not end.
+pub(crate) async fn play(setup: PlaySetup<'_>) -> Result<Played, Error> {
+    let never = |_| Error::failed("the play did not end in a minute");
+    tokio::time::timeout(LONGEST, played(setup)).await.map_err(never)?
+}
+
+async fn played(setup: PlaySetup<'_>) -> Result<Played, Error> {
+    let PlaySetup { app, registry, spec, recording, launcher, policy, seed } = setup;
+    let store = MemoryStore::new(system_clock, Salts::Random);
+    let scheduler: Arc<LocalScheduler> = store.scheduler();
+    let store: Arc<dyn Store> = Arc::new(store);
+    let trace = new_trace_id(system_clock()).map_err(|error| Error::failed(error.to_string()))?;
+    let playing = Arc::new(Playing {
+        store: Arc::clone(&store),
+        scope: app.logs.scope.clone(),
+        trace: trace.clone(),
+        recording,
+        parted: Mutex::default(),
+    });
+    let tools = app.tools.answered_by(Arc::new(RecordedResults(Arc::clone(&playing))));
+    for tool in &spec.tools {
+        if tools.resolve(&tool.name).is_none() {
+            let doc = ToolDoc::new(tool.description.clone(), tool.effect);
+            let put = tools.put(tool.name.clone(), doc, tool.input_schema.clone(), Arc::new(AbsentTool));
+            put.map_err(|problem| Error::invalid(problem.text))?;
+        }
+    }
+    let models = Arc::new(EnvModels::new(registry));
+    for model in std::iter::once(&spec.model).chain(spec.fallback.iter().map(|other| &other.model)) {
+        models.add(model, Arc::new(RecordedModel(Arc::clone(&playing))));
+    }
+    let home = &app.logs.home;
+    let sources = Sources::new(home).with_instead(Some(policy));
+    let policies = sources.clone();
+    let runtime = Runtime::new(Config {
+        store,
+        scheduler: scheduler as Arc<dyn Scheduler>,
+        tools: tools.clone(),
+        models: Arc::clone(&models) as Arc<dyn Models>,
+        vault: app.vault.clone(),
+        launcher,
+        protected: home.protected(),
+        policies: Arc::new(move |spec: &Spec| {
+            policies.load_for(spec).map(Arc::new).map_err(|error| error.message().into())
+        }),
+        hooks: Hooks::default(),
+        children: Arc::new(Kin { home: Arc::clone(home), tools, models: Arc::clone(&models), shelf: None }),
+        peers: None,
+        messenger: None,
+        worktrees: None,
+        clock: system_clock,
+    });
+    let host = Host::from(Inner {
+        runtime,
+        kept: Kept::Files(app.logs.clone()),
+        models,
+        sources,
+        readings: Arc::default(),
+        experience: None,
+        shelf: None,
+        _servers: None,
+    });
+    let trace = Trace::new(host, trace);
+    let mut outcome = follow(begin(&trace, spec, seed, &playing).await?, &playing).await?;
+    // Later tasks of the same conversation.
+    loop {
+        let steps = playing.steps().await?;
+        let is_same = first_difference(playing.recording.get(..steps.len()).unwrap_or_default(), &steps).is_none();
+        match playing.recording.get(steps.len()) {
+            Some(RecordedStep::Said { parts }) if is_same => {
+                outcome = follow(trace.go_on(said(parts)).await?, &playing).await?;
+            }
+            _ => break,
+        }
+    }
+    let steps = playing.steps().await?;
+    let known = playing.parted.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let parted = known.or_else(|| first_difference(&playing.recording, &steps));
+    let Outcome { reason, answer, is_said, .. } = outcome;
+    Ok(Played { steps, parted, reason, answer, is_said })
+}
+
+/// Begins with what was said first, or goes on from a log.
+async fn begin(trace: &Trace, spec: Spec, seed: Option<PlaySeed>, playing: &Playing) -> Result<Run, Error> {
+    let (host, id) = (trace.host(), trace.id());
+    let Some(PlaySeed { events, blobs, after }) = seed else {
+        let Some(RecordedStep::Said { parts }) = playing.recording.first() else {
+            return Err(Error::invalid("the recording does not begin with what was said to the agent"));
+        };
+        host.runtime().start_with(host.scope(), id, spec, vec![said(parts)]).await?;
+        return Ok(Run::first(trace.clone()));
+    };
+    for bytes in blobs {
+        host.at(id).scoped().put_blob(bytes).await?;
+    }
+    host.store().begin(host.scope(), id, events).await?;
+    host.runtime().send(host.scope(), id, &Mail::SetSpec { spec: Box::new(spec) }).await?;
+    match playing.recording.get(playing.steps().await?.len()) {
+        Some(RecordedStep::Said { parts }) => trace.go_on(said(parts)).await,
+        _ => trace.go_on(Mail::Rewind { after, parts: None }).await,
+    }
+}
+
+fn said(parts: &[Part]) -> Mail {
+    Mail::Message { mode: MessageMode::Message, parts: parts.to_vec(), typed: None }
+}
+
+/// Follows a run to its end, and decides where somebody decided then.
+async fn follow(mut run: Run, playing: &Playing) -> Result<Outcome, Error> {
+    let trace = run.trace().clone();
+    while let Some(event) = run.next().await {
+        match event? {
+            RunEvent::ApprovalRequired(pending) => decide(&trace, pending.call, playing).await?,
+            RunEvent::QuestionAsked(question) => {
+                let recorded = playing.recorded_call(question.call).await?.and_then(|call| call.output.as_ref());
+                match recorded {
+                    Some(output) => trace.answer(question.call, text_of(&output.content)).await?,
+                    None => trace.stop().await?,
+                }
+            }
+            _ => {}
+        }
+    }
+    run.outcome().await
+}
+
+/// Approves what was approved then; nobody approves anything else.
+async fn decide(trace: &Trace, call: CallId, playing: &Playing) -> Result<(), Error> {
+    match playing.recorded_call(call).await? {
+        Some(recorded) if recorded.approved => trace.approve_with(call, recorded.arguments.clone()).await,
+        Some(recorded) => trace.deny(call, recorded.reason.clone()).await,
+        None => trace.deny(call, Some("nobody decided on this call in the recording".into())).await,
+    }
+}

@@ -1,0 +1,41 @@
+//! The model of a play: its answers are those that were recorded.
+
+use super::playing::Playing;
+use mainpath_providers::{Call, Codec, Fut, Neutral, Provider};
+use mainpath_types::{Delta, ModelError, ModelErrorKind, ModelReply};
+use std::sync::Arc;
+
+/// Gives recorded answers as long as the conversation is the recorded one; then it fails for good.
+pub(super) struct RecordedModel(pub Arc<Playing>);
+
+impl Provider for RecordedModel {
+    fn codec(&self) -> &dyn Codec {
+        &Neutral
+    }
+
+    fn call<'a>(
+        &'a self,
+        _: Call<'a>,
+        _: &'a mut (dyn FnMut(Delta) + Send),
+    ) -> Fut<'a, Result<ModelReply, ModelError>> {
+        let failed = |message: String| ModelError {
+            kind: ModelErrorKind::BadRequest,
+            message,
+            status: None,
+            retry_after_ms: None,
+        };
+        Box::pin(async move {
+            let answer = self.0.next_answer().await.map_err(|error| failed(error.message().into()))?;
+            match answer {
+                Ok(answer) => {
+                    let (parts, usage) = (answer.parts.clone(), Some(answer.usage));
+                    Ok(ModelReply { parts, usage, stop: answer.stop, model: None })
+                }
+                Err(parted) => {
+                    let (step, what) = (parted.step, &parted.what);
+                    Err(failed(format!("there is no recorded answer from step {step} on, which differs: {what}")))
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,177 @@
+//! The steps of a trace, read from its log.
+
+use super::step::{CallStep, RecordedAnswer, RecordedStep};
+use crate::trace::Read;
+use crate::{Error, ErrorKind};
+use mainpath_core::{Bodies, NodeKind, State};
+use mainpath_runtime::Hydrated;
+use mainpath_store::TraceStore;
+use mainpath_types::{
+    ApprovalGranted, CallId, CallResolved, Event, EventId, EventKind, ModelFinished, ModelMalformed, Part,
+    RecordedCall, Relations, Seq, Spec, StopReason,
+};
+use std::collections::{HashMap, HashSet};
+
+/// What became of the calls of a log.
+#[derive(Default)]
+struct Ends {
+    approvals: HashMap<CallId, ApprovalGranted>,
+    results: HashMap<CallId, EventId>,
+}
+
+impl Ends {
+    fn of(events: &[Event]) -> Ends {
+        let mut ends = Ends::default();
+        for event in events {
+            match &event.kind {
+                EventKind::ApprovalGranted(data) => drop(ends.approvals.insert(data.call, data.clone())),
+                EventKind::CallResolved(data) => drop(ends.results.insert(data.call, event.id)),
+                _ => {}
+            }
+        }
+        ends
+    }
+}
+
+/// The steps of a trace's main path. Errors: one of them was imported, erased or has something else than text in it, or a long text is
+/// not at hand.
+pub(crate) async fn steps(at: TraceStore<'_>, read: &Read) -> Result<Vec<RecordedStep>, Error> {
+    let Read { log, state, .. } = read;
+    let gone: HashSet<EventId> = log.erased.iter().map(|erased| erased.id).collect();
+    let (ends, mut whole) = (Ends::of(&log.events), Hydrated::new(read));
+    let mut path: Vec<_> = state.tree.up(state.tree.head).collect();
+    path.reverse();
+    let mut steps = Vec::new();
+    for (seq, node) in path {
+        let not = |why: &str| Error::new(ErrorKind::Refused, format!("message {seq} of {} {why}", at.trace));
+        if !matches!(node.kind, NodeKind::User | NodeKind::Assistant { .. } | NodeKind::Malformed) {
+            continue;
+        }
+        if gone.contains(&node.event) {
+            return Err(not("was erased: it cannot be played again"));
+        }
+        whole.load(at.scoped(), node.event).await?;
+        let step = match whole.get(node.event) {
+            Some(EventKind::MessageQueued(data)) => RecordedStep::Said { parts: data.parts.clone() },
+            Some(EventKind::RewindRequested(data)) => {
+                RecordedStep::Said { parts: data.parts.clone().unwrap_or_default() }
+            }
+            Some(EventKind::ModelFinished(data)) => {
+                let data = data.clone();
+                for call in data.calls() {
+                    let Some(event) = ends.results.get(&call.id) else { continue };
+                    if gone.contains(event) {
+                        return Err(not("has a result that was erased: it cannot be played again"));
+                    }
+                    whole.load(at.scoped(), *event).await?;
+                }
+                RecordedStep::Answered(Box::new(answer(&data, &ends, &whole)))
+            }
+            Some(EventKind::ModelMalformed(data)) => RecordedStep::Answered(Box::new(malformed(data))),
+            Some(EventKind::MessageImported(_)) => {
+                return Err(not("was imported: nobody recorded what was asked and decided there"));
+            }
+            Some(EventKind::CallReopened(_)) => return Err(not("is a denied call that was made after all")),
+            _ => return Err(not("is not in the log")),
+        };
+        if !of_text(&step) {
+            return Err(not("holds an image, sound or a document, which a recording does not"));
+        }
+        steps.push(step);
+    }
+    Ok(steps)
+}
+
+/// The messages of a trace's main path that are its steps, in their order.
+pub(crate) fn step_messages(state: &State) -> Vec<Seq> {
+    let is_step = |kind: NodeKind| matches!(kind, NodeKind::User | NodeKind::Assistant { .. } | NodeKind::Malformed);
+    let path = state.tree.up(state.tree.head).filter(|(_, node)| is_step(node.kind));
+    let mut messages: Vec<Seq> = path.map(|(seq, _)| seq).collect();
+    messages.reverse();
+    messages
+}
+
+/// The first message that came under another agent than this one, of those after an event. What the agent belongs to is not looked at.
+pub(crate) fn first_under_another(read: &Read, after: EventId, spec: &Spec) -> Option<Seq> {
+    let bare = |spec: &Spec| Spec { relations: Relations::default(), mode_for: None, ..spec.clone() };
+    let changes = read.log.events.iter().filter(|event| event.id > after).find(|event| match &event.kind {
+        EventKind::SpecChanged(data) => bare(&data.spec) != bare(spec),
+        _ => false,
+    });
+    let changed = changes?.id;
+    let came = |seq: &Seq| read.state.tree.node(*seq).is_some_and(|node| node.event > changed);
+    step_messages(&read.state).into_iter().find(came)
+}
+
+fn answer(data: &ModelFinished, ends: &Ends, whole: &Hydrated<'_>) -> RecordedAnswer {
+    let calls = data.calls().map(|call| {
+        let result = ends.results.get(&call.id).and_then(|event| whole.get(*event)).and_then(|kind| match kind {
+            EventKind::CallResolved(data) => Some(data),
+            _ => None,
+        });
+        step(call, ends.approvals.get(&call.id), result)
+    });
+    RecordedAnswer {
+        parts: unsigned(&data.parts),
+        usage: data.usage,
+        stop: data.stop,
+        malformed: false,
+        calls: calls.collect(),
+    }
+}
+
+fn step(call: RecordedCall<'_>, approval: Option<&ApprovalGranted>, result: Option<&CallResolved>) -> CallStep {
+    let RecordedCall { planned, written, arguments, .. } = call;
+    let verdict = planned.verdict.as_ref();
+    let approved = approval.and_then(|approval| approval.arguments.clone());
+    let arguments = approved.unwrap_or_else(|| arguments.into());
+    let output = result.and_then(|result| result.output.clone()).map(|mut output| {
+        // What files held lies beside the log, and what was kept of a result as well.
+        output.changes.clear();
+        output.artifacts.clear();
+        output
+    });
+    CallStep {
+        tool: planned.tool.clone().unwrap_or_else(|| written.name.into()),
+        arguments,
+        verdict: verdict.map(|verdict| verdict.decision),
+        rule: verdict.map(|verdict| verdict.rule.clone()).unwrap_or_default(),
+        approved: approval.is_some(),
+        resolution: result.map(|result| result.resolution),
+        output,
+        reason: result.and_then(|result| result.reason.clone()),
+    }
+}
+
+fn malformed(data: &ModelMalformed) -> RecordedAnswer {
+    RecordedAnswer {
+        parts: unsigned(&data.parts),
+        usage: data.usage,
+        stop: StopReason::End,
+        malformed: true,
+        calls: Vec::new(),
+    }
+}
+
+/// What a vendor signed it takes back from nobody else.
+fn unsigned(parts: &[Part]) -> Vec<Part> {
+    let unsigned = |part: &Part| match part.clone() {
+        Part::Thinking { text, .. } => Part::Thinking { text, signature: None },
+        Part::ToolCall { name, arguments, .. } => Part::ToolCall { name, arguments, signature: None },
+        other => other,
+    };
+    parts.iter().map(unsigned).collect()
+}
+
+fn of_text(step: &RecordedStep) -> bool {
+    let is_text = |part: &Part| {
+        !matches!(part, Part::Image { .. } | Part::Audio { .. } | Part::Document { .. } | Part::StoredText { .. })
+    };
+    match step {
+        RecordedStep::Said { parts } => parts.iter().all(is_text),
+        RecordedStep::Answered(answer) => {
+            let results = answer.calls.iter().filter_map(|call| call.output.as_ref());
+            answer.parts.iter().all(is_text) && results.flat_map(|output| &output.content).all(is_text)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The steps of a recorded run.
+
+use mainpath_types::{Decision, Part, Resolution, StopReason, ToolOutput, Usage};
+use serde::{Deserialize, Serialize};
+
+/// A step of a run: what was said to the model, or what it answered and what became of that.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "step", rename_all = "snake_case")]
+pub enum RecordedStep {
+    /// Somebody said something.
+    Said {
+        /// What.
+        parts: Vec<Part>,
+    },
+    /// The model answered.
+    Answered(Box<RecordedAnswer>),
+}
+
+/// An answer of the model, and what became of its calls.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecordedAnswer {
+    /// What it said.
+    pub parts: Vec<Part>,
+    /// What it used.
+    #[serde(default)]
+    pub usage: Usage,
+    /// Why it ended.
+    pub stop: StopReason,
+    /// Whether it had no valid form.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub malformed: bool,
+    /// Its calls, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<CallStep>,
+}
+
+/// A call, and what became of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallStep {
+    /// The tool; as the model wrote it where there is none of that name.
+    pub tool: String,
+    /// The arguments as it ran, or would have run: JSON text.
+    pub arguments: String,
+    /// What the rules said; `None` where they were not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Decision>,
+    /// The rule that said it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub rule: String,
+    /// Whether somebody approved it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub approved: bool,
+    /// How it ended; `None` while it has not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolution: Option<Resolution>,
+    /// Its result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<ToolOutput>,
+    /// Why it was not made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}

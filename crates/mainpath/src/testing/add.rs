@@ -1,0 +1,167 @@
+//! A test is made of a run.
+
+use super::file::{Expectations, FORMAT, TestFile};
+use super::folder::{TestParts, write};
+use super::names::{check_name, tests_folder};
+use super::placing::{Placing, map_texts};
+use super::propose::{as_it_was, calls, without};
+use super::run::Plays;
+use crate::recorded::{Played, RecordedStep, first_under_another, steps};
+use crate::rules::read_files;
+use crate::trace::Read;
+use crate::what_if::spec_at;
+use crate::{Error, ErrorKind, Installation};
+use mainpath_store::scheduler::system_clock;
+use mainpath_types::{EventKind, RuleText, TraceId, format_time, text_of};
+use std::path::{Path, PathBuf};
+
+/// What is to be made a test.
+#[derive(Clone, Debug, Default)]
+pub struct NewTest {
+    /// Its name; without one it is made of the task.
+    pub name: Option<String>,
+    /// The project whose test it is.
+    pub project: PathBuf,
+    /// The call that should not have been made, from 1: it is expected to be asked about or denied.
+    pub wrong: Option<u32>,
+    /// Whether it takes the place of a test of this name.
+    pub replace: bool,
+}
+
+/// A test that was made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AddedTest {
+    /// Its name.
+    pub name: String,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// The calls of the run, in their order, in a line each.
+    pub calls: Vec<String>,
+}
+
+impl Installation {
+    /// Makes a test of a trace: what was recorded, without secrets, and expectations that are proposed from it. It is played once before:
+    /// what does not come out as it was recorded is no test. Errors: that, it was imported, erased or goes on, there is a test of this
+    /// name, or nothing can be written.
+    pub async fn add_test(&self, trace: &TraceId, new: NewTest) -> Result<AddedTest, Error> {
+        let refused = |why: &str| Error::new(ErrorKind::Refused, format!("{trace} cannot be made a test: {why}"));
+        let at = self.logs.at(trace);
+        let read = Read::of(at).await?;
+        let begun = read.log.events.iter().find(|event| matches!(event.kind, EventKind::RunStarted(_)));
+        let begun = begun.map_or(read.log.head, |event| event.id);
+        let spec = spec_at(&read.log.events, begun).map_err(|_| refused("it has no agent"))?.clone();
+        if read.state.run.is_some() {
+            return Err(refused("a run of it goes on; wait for its end, or stop it"));
+        }
+        if let Some(message) = first_under_another(&read, begun, &spec) {
+            let why = format!("its agent was changed before message {message}; fork it at a message before");
+            return Err(refused(&why));
+        }
+        let recording = steps(at, &read).await.map_err(|error| refused(error.message()))?;
+        let Some(RecordedStep::Said { parts: task }) = recording.first() else {
+            return Err(refused("it does not begin with a task"));
+        };
+        let task = text_of(task);
+        let name = new.name.clone().unwrap_or_else(|| name_of(&task));
+        check_name(&name)?;
+        let tests = tests_folder(&new.project)?;
+        if !new.replace && tests.join(&name).symlink_metadata().is_ok() {
+            let problem = format!("there is a test {name:?} already; give it another --name, or --replace it");
+            return Err(Error::new(ErrorKind::Refused, problem));
+        }
+        // It was recorded there, and is played here.
+        let (there, here) = (Placing::new(Path::new(spec.source())), Placing::new(&new.project));
+        let moved = |text: &str| here.put_in(&there.taken_out(&self.vault.redact(text)));
+        let recording = texts(recording, &moved)?;
+        let spec = texts(spec, &moved)?;
+        let file = TestFile {
+            format: FORMAT,
+            from: trace.to_string(),
+            made: format_time(system_clock()),
+            task: moved(&task),
+            expect: Expectations::default(),
+        };
+        let mut parts = TestParts { file, spec, recording, rules: self.rules_now()? };
+        let played = Plays::new(self, &new.project)?.play(parts.clone()).await?;
+        if let Some(parted) = &played.parted {
+            let why = format!("played again it differs at step {}: {}", parted.step, parted.what);
+            return Err(refused(&why));
+        }
+        parts.file.expect = expected(&played, new.wrong).map_err(|why| refused(&why))?;
+        let folder = put(&tests, &name, &parts, &here)?;
+        let lines = calls(&played.steps).into_iter().map(|call| {
+            let verdict = call.verdict.map_or("not judged", |verdict| verdict.as_str());
+            format!("{} {} [{verdict}]", call.tool, call.arguments)
+        });
+        Ok(AddedTest { name, folder, calls: lines.collect() })
+    }
+
+    /// The rules of the machine and the person.
+    fn rules_now(&self) -> Result<Vec<RuleText>, Error> {
+        let person = self.logs.home.config_dir().join("policy.toml");
+        let further = std::env::var_os("MAINPATH_ORG_POLICY").filter(|file| !file.is_empty()).map(PathBuf::from);
+        let organisation = [Some(PathBuf::from("/etc/mainpath/policy.toml")), further];
+        let mut rules = Vec::new();
+        for (name, files) in [("organisation", organisation.into_iter().flatten().collect()), ("person", vec![person])]
+        {
+            let files: Vec<PathBuf> = files.into_iter().filter(|file| file.exists()).collect();
+            let text: Vec<String> = read_files(&files)?.into_iter().map(|file| file.text).collect();
+            if !text.is_empty() {
+                rules.push(RuleText { name: format!("rules/{name}.toml"), text: text.join("\n") });
+            }
+        }
+        Ok(rules)
+    }
+}
+
+fn expected(played: &Played, wrong: Option<u32>) -> Result<Expectations, String> {
+    let Some(wrong) = wrong else { return Ok(as_it_was(played)) };
+    let (at, count) = (wrong.saturating_sub(1) as usize, calls(&played.steps).len());
+    if wrong == 0 || at >= count {
+        return Err(format!("it has no call {wrong}; its calls are numbered from 1 to {count}"));
+    }
+    Ok(without(played, at))
+}
+
+/// The same with all its texts changed.
+fn texts<T: serde::Serialize + serde::de::DeserializeOwned>(
+    of: T,
+    change: &dyn Fn(&str) -> String,
+) -> Result<T, Error> {
+    let bad = |error: serde_json::Error| Error::failed(format!("the recording cannot be written as JSON: {error}"));
+    let mut value = serde_json::to_value(of).map_err(bad)?;
+    map_texts(&mut value, &mut |text| change(text));
+    serde_json::from_value(value).map_err(bad)
+}
+
+/// Writes the folder beside its place, and puts it there when it is whole.
+fn put(tests: &Path, name: &str, parts: &TestParts, placing: &Placing) -> Result<PathBuf, Error> {
+    let bad =
+        |error: std::io::Error| Error::failed(format!("the test cannot be written to {}: {error}", tests.display()));
+    std::fs::create_dir_all(tests).map_err(bad)?;
+    let part = tempfile::Builder::new().prefix(".part-").tempdir_in(tests).map_err(bad)?;
+    let (new, folder) = (part.path().join("new"), tests.join(name));
+    std::fs::create_dir(&new).map_err(bad)?;
+    write(&new, parts, placing)?;
+    if folder.symlink_metadata().is_ok() {
+        std::fs::rename(&folder, part.path().join("old")).map_err(bad)?;
+    }
+    std::fs::rename(&new, &folder).map_err(bad)?;
+    Ok(folder)
+}
+
+/// A name of the first words of a task.
+fn name_of(task: &str) -> String {
+    let words = task.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let mut name = String::new();
+    for word in words.take(6) {
+        let room = 40_usize.saturating_sub(name.len());
+        if !name.is_empty() && word.len() >= room {
+            break;
+        }
+        let joint = if name.is_empty() { "" } else { "-" };
+        name.push_str(joint);
+        name.extend(word.chars().take(40).map(|letter| letter.to_ascii_lowercase()));
+    }
+    if name.is_empty() { "run".into() } else { name }
+}

@@ -1,0 +1,122 @@
+//! `test.toml`: what a test expects.
+
+use mainpath_types::{Decision, FinishReason, Resolution};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The version of test folders that this code writes and reads.
+pub(super) const FORMAT: u32 = 1;
+
+/// What a test expects: its `test.toml`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TestFile {
+    /// The version of the folder's format.
+    pub format: u32,
+    /// The trace that it was made of.
+    pub from: String,
+    /// When it was made.
+    pub made: String,
+    /// What the agent is told first.
+    pub task: String,
+    /// What should hold.
+    #[serde(default)]
+    pub expect: Expectations,
+}
+
+/// What should hold. What is left out is not looked at.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Expectations {
+    /// Whether the agent must be told what it was told when it was recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<ExpectedText>,
+    /// Why the last run ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finish: Option<FinishReason>,
+    /// How many answers the model may give at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_turns: Option<u32>,
+    /// How many calls it may make at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_calls: Option<u32>,
+    /// How many tokens it may use at most, input and output together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+    /// Whether there may be calls that are not listed.
+    pub other_calls: OtherCalls,
+    /// The last answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<ExpectedAnswer>,
+    /// The calls, in their order.
+    #[serde(rename = "call", skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<ExpectedCall>,
+}
+
+/// How a text should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExpectedText {
+    /// As it was recorded.
+    Same,
+}
+
+/// Calls that are not listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OtherCalls {
+    /// There are none.
+    #[default]
+    None,
+    /// There may be any, between those that are listed too.
+    Any,
+}
+
+/// How the last answer should be. All of it holds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ExpectedAnswer {
+    /// These very words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is: Option<String>,
+    /// These words are among it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contains: Option<String>,
+    /// A regular expression that matches somewhere in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub matches: Option<String>,
+    /// A JSON Schema that it matches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Value>,
+}
+
+/// A call that should be made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExpectedCall {
+    /// The tool. `*` stands for any letters.
+    pub tool: String,
+    /// What the rules say: one of these. Empty: anything.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+    pub verdict: Vec<Decision>,
+    /// How it ends: one of these. Empty: anyhow.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+    pub result: Vec<Resolution>,
+    /// Arguments. In a text `*` stands for any letters, `\*` for a star. Those that are left out are not looked at.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub args: BTreeMap<String, Value>,
+}
+
+fn one_or_many<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<T>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum OneOrMany<T> {
+        One(T),
+        Many(Vec<T>),
+    }
+    Ok(match OneOrMany::deserialize(from)? {
+        OneOrMany::One(one) => vec![one],
+        OneOrMany::Many(many) => many,
+    })
+}

@@ -1,0 +1,20 @@
+//! Tests that are made of runs: a folder in `.mainpath/tests` with what was recorded and what is expected, played offline.
+//!
+//! A test is under the rules of its project as they are now, and its agent is told what the project tells agents now. Nothing of it runs:
+//! answers and results are those of the recording, as long as everything before them is what it was.
+
+mod add;
+mod check;
+mod file;
+mod folder;
+mod names;
+mod outcome;
+mod placing;
+mod propose;
+mod run;
+mod wildcard;
+
+pub use add::{AddedTest, NewTest};
+pub use file::{Expectations, ExpectedAnswer, ExpectedCall, ExpectedText, OtherCalls, TestFile};
+pub use names::{remove_test, test_file, test_names, tests_folder};
+pub use outcome::{TestOutcome, TestProblem};

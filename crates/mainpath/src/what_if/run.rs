@@ -1,0 +1,286 @@
+//! A run is decided again: offline up to the first difference, and from there in a copy of the folder.
+
+use super::answers::OnlyInCopy;
+use super::change::{WhatIf, asks_the_same, spec_at};
+use super::folder::{copy_as_it_was, to};
+use super::lane::LaneFigures;
+use super::provider::FirstRecorded;
+use crate::event::RunEvent;
+use crate::host::{Inner, Kept};
+use crate::recorded::{
+    Difference, PlaySeed, PlaySetup, RecordedAnswer, RecordedStep, common_hash, differ_only_in_calls, first_difference,
+    first_under_another, play, step_messages, steps,
+};
+use crate::trace::{Read, Restore};
+use crate::{Error, ErrorKind, Host, Installation, Trace, launcher};
+use mainpath_runtime::{EnvModels, Mail, Models, new_trace_id};
+use mainpath_store::scheduler::system_clock;
+use mainpath_types::{
+    Access, ApprovalMode, Copied, EffectClass, Event, EventId, EventKind, MessageMode, Part, Protocol, RunRules, Seq,
+    Spec, TraceId,
+};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+
+/// What came of deciding a run again.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WhatIfOutcome {
+    /// The run.
+    pub from: TraceId,
+    /// The first difference; `None`: there is none, and nothing was asked or run.
+    pub difference: Option<Difference>,
+    /// How many steps came from the log: both have them in common.
+    pub served: u32,
+    /// The hash of these.
+    pub common: String,
+    /// The trace of the run that was decided again, where it was.
+    pub trace: Option<TraceId>,
+    /// The copy of the folder that it worked in.
+    pub folder: Option<PathBuf>,
+    /// What of the copy is not as it was, a line each.
+    pub not_restored: Vec<String>,
+    /// How many calls were refused because they reach out of the copy.
+    pub refused: u32,
+    /// The run from the message on,
+    pub original: LaneFigures,
+    /// and as it was decided again.
+    pub again: LaneFigures,
+}
+
+/// From where on a model is asked, and what it is given there.
+struct Start {
+    /// The message that the two have in common last.
+    after: Seq,
+    /// What is said there; nothing: the model answers.
+    said: Option<Vec<Part>>,
+    /// The recorded answer that both have, where only its calls went otherwise.
+    first: Option<RecordedAnswer>,
+}
+
+/// A run that is decided again from there.
+struct Again<'a> {
+    app: &'a Installation,
+    from: &'a TraceId,
+    read: &'a Read,
+    what: &'a WhatIf,
+}
+
+impl Installation {
+    /// Decides a run again from a message on. Errors: it has no such message, something of it was imported or erased, its folder is gone
+    /// or too large to be copied, or its model cannot be used.
+    pub async fn what_if(&self, from: &TraceId, what: &WhatIf) -> Result<WhatIfOutcome, Error> {
+        let refused = |error: Error| Error::new(ErrorKind::Refused, format!("{from}: {}", error.message()));
+        let at = self.logs.at(from);
+        let read = Read::of(at).await?;
+        let mut recording = steps(at, &read).await.map_err(refused)?;
+        let of = self.logs.of(from, &read.log, &read.state, &read);
+        let reached = of.reached(what.at)?;
+        let old = match what.at {
+            // The one that its first run began with.
+            Seq(0) => spec_at(&read.log.events, begins(&read))?,
+            _ => spec_at(&read.log.events, reached)?,
+        };
+        if !Path::new(&old.workspace).is_dir() {
+            let problem =
+                format!("{from}: its folder {} is gone, so nothing can be tried in a copy of it", old.workspace);
+            return Err(Error::new(ErrorKind::Refused, problem));
+        }
+        let messages = step_messages(&read.state);
+        // What was done by another agent later is not decided again.
+        let since = if what.at == Seq(0) { begins(&read) } else { reached };
+        if let Some(other) = first_under_another(&read, since, old) {
+            recording.truncate(messages.iter().take_while(|seq| **seq < other).count());
+        }
+        let taken = messages.iter().take_while(|seq| **seq <= what.at).count();
+        let is_at = |index: usize| index.checked_sub(1).and_then(|last| messages.get(last)).copied().unwrap_or(Seq(0));
+        let later =
+            |id: EventId| read.log.events.iter().filter(move |event| event.id > id).cloned().collect::<Vec<_>>();
+        let original = LaneFigures::of(recording.get(taken..).unwrap_or_default(), &later(reached));
+        let mut outcome = WhatIfOutcome {
+            from: from.clone(),
+            difference: None,
+            served: u32::try_from(recording.len()).unwrap_or(u32::MAX),
+            common: common_hash(&recording),
+            trace: None,
+            folder: None,
+            not_restored: Vec::new(),
+            refused: 0,
+            again: original.clone(),
+            original,
+        };
+        let again = Again { app: self, from, read: &read, what };
+        let (start, served) = if asks_the_same(old, &what.spec) {
+            let Some(parted) = again.offline(old, &recording).await? else { return Ok(outcome) };
+            let index = parted.step.saturating_sub(1) as usize;
+            let first = match recording.get(index) {
+                Some(RecordedStep::Answered(answer)) if parted.is_of_calls => Some((**answer).clone()),
+                _ => None,
+            };
+            (Start { after: is_at(index), said: None, first }, index)
+        } else {
+            let said = match recording.get(taken) {
+                Some(RecordedStep::Said { parts }) => Some(parts.clone()),
+                _ => None,
+            };
+            (Start { after: is_at(taken), said, first: None }, taken)
+        };
+        let old = old.clone();
+        let made = again.live(start, &old, &mut outcome).await?;
+        outcome.difference = first_difference(&recording, &made.steps);
+        outcome.served = u32::try_from(served).unwrap_or(u32::MAX);
+        outcome.common = common_hash(recording.get(..served).unwrap_or_default());
+        outcome.again = LaneFigures::of(made.steps.get(taken..).unwrap_or_default(), &made.since);
+        outcome.trace = Some(made.id);
+        Ok(outcome)
+    }
+}
+
+/// The event with which the first run began; the end of the log where none has.
+fn begins(read: &Read) -> EventId {
+    let started = read.log.events.iter().find(|event| matches!(event.kind, EventKind::RunStarted(_)));
+    started.map_or(read.log.head, |event| event.id)
+}
+
+/// Where an offline play parts from the run.
+struct Parted {
+    step: u32,
+    is_of_calls: bool,
+}
+
+/// The trace that was made.
+struct Made {
+    id: TraceId,
+    steps: Vec<RecordedStep>,
+    /// Its events since the fork.
+    since: Vec<Event>,
+}
+
+impl Again<'_> {
+    /// Plays on offline from the message, under the new rules. Gives where that parts from the run.
+    async fn offline(&self, old: &Spec, recording: &[RecordedStep]) -> Result<Option<Parted>, Error> {
+        let (app, events) = (self.app, &self.read.log.events);
+        let id = new_trace_id(system_clock()).map_err(|error| Error::failed(error.to_string()))?;
+        let scope = &app.logs.scope;
+        let forked = mainpath_core::fork(self.from, events, self.what.at, &id, &scope.principal, system_clock());
+        let forked = forked.map_err(|refusal| Error::invalid(refusal.to_string()))?;
+        let mut blobs = Vec::new();
+        for hash in forked.iter().flat_map(|event| event.kind.long_texts()) {
+            // What is not there is told when it is needed.
+            if let Ok(bytes) = app.logs.scoped().get_blob(&hash).await {
+                blobs.push(bytes);
+            }
+        }
+        let sources = app.sources.clone();
+        let policy = move |folder: &Path, run: &RunRules| sources.load(&folder.display().to_string(), run);
+        // The folder is that of the run, in which nothing runs now; who decided then decides so again.
+        let spec = Spec {
+            mode: old.mode,
+            mode_for: None,
+            snapshots: false,
+            workspace: old.workspace.clone(),
+            ..self.what.spec.clone()
+        };
+        let seed = PlaySeed { events: forked, blobs, after: self.what.at };
+        let played = play(PlaySetup {
+            app,
+            registry: Arc::new(app.models.registry().clone()),
+            spec,
+            recording: recording.to_vec(),
+            launcher: launcher::own(),
+            policy: Arc::new(policy),
+            seed: Some(seed),
+        });
+        let played = played.await?;
+        let Some(parted) = played.parted else { return Ok(None) };
+        let index = parted.step.saturating_sub(1) as usize;
+        let is_of_calls = differ_only_in_calls(recording.get(index), played.steps.get(index));
+        Ok(Some(Parted { step: parted.step, is_of_calls }))
+    }
+
+    /// Runs on in a fork, in a copy of the folder.
+    async fn live(&self, start: Start, old: &Spec, outcome: &mut WhatIfOutcome) -> Result<Made, Error> {
+        let (app, what) = (self.app, self.what);
+        let Start { after, said, first } = start;
+        app.prepare_model(&what.spec.model).await?;
+        let id = new_trace_id(system_clock()).map_err(|error| Error::failed(error.to_string()))?;
+        let Some(folders) = app.logs.home.copies() else {
+            return Err(Error::failed("there is no home to put a copy of the folder into: set HOME"));
+        };
+        let folder = folders.join(id.as_str());
+        let of = app.logs.of(self.from, &self.read.log, &self.read.state, self.read);
+        let restore = Restore::new(of, to(after), app.logs.home.protected())?;
+        outcome.not_restored =
+            copy_as_it_was(PathBuf::from(&old.workspace), &folder, restore, app.logs.scoped()).await?;
+        outcome.folder = Some(folder.clone());
+        // A turn that is text is asked for as text: what was recorded is a turn already.
+        let first = first.filter(|_| what.spec.protocol != Protocol::Json);
+        let models = Arc::new(EnvModels::new(Arc::new(app.models.registry().clone())));
+        for model in std::iter::once(&what.spec.model).chain(what.spec.fallback.iter().map(|other| &other.model)) {
+            let then = app.models.find(model).map_err(Error::invalid)?;
+            models.add(model, Arc::new(FirstRecorded { first: Mutex::new(first.clone()), then }));
+        }
+        let answers = Arc::new(OnlyInCopy { live: what.live, ..OnlyInCopy::default() });
+        let tools = app.tools.answered_by(Arc::clone(&answers) as _);
+        let runtime = app.runtime_of(None, tools, Arc::clone(&models))?;
+        let (scope, spec) = (&app.logs.scope, self.spec(old, &folder));
+        runtime.fork(scope, self.from, after, &id).await?;
+        let host = Host::from(Inner {
+            runtime,
+            kept: Kept::Files(app.logs.clone()),
+            models,
+            sources: app.sources.clone(),
+            readings: Arc::default(),
+            experience: None,
+            shelf: None,
+            _servers: None,
+        });
+        host.runtime().send(scope, &id, &Mail::SetSpec { spec: Box::new(spec) }).await?;
+        for skill in &what.skills {
+            host.runtime().send(scope, &id, skill).await?;
+        }
+        let trace = Trace::new(host, id.clone());
+        let forked_at = trace.look().await?.log.head;
+        let mail = match said {
+            Some(parts) => Mail::Message { mode: MessageMode::Message, parts, typed: None },
+            None => Mail::Rewind { after, parts: None },
+        };
+        let mut run = trace.go_on(mail).await?;
+        while let Some(event) = run.next().await {
+            match event? {
+                RunEvent::ApprovalRequired(pending) => {
+                    let why = "nobody is there to ask in a fork that tries something out".to_owned();
+                    trace.deny(pending.call, Some(why)).await?;
+                }
+                RunEvent::QuestionAsked(_) => trace.stop().await?,
+                _ => {}
+            }
+        }
+        run.outcome().await?;
+        outcome.refused = answers.refused.load(Ordering::Relaxed);
+        let read = trace.look().await?;
+        let steps = steps(app.logs.at(&id), &read).await?;
+        let since = read.log.events.iter().filter(|event| event.id > forked_at).cloned().collect();
+        Ok(Made { id, steps, since })
+    }
+
+    /// The agent in the copy.
+    fn spec(&self, old: &Spec, folder: &Path) -> Spec {
+        let WhatIf { spec, live, yes, .. } = self.what;
+        let mut spec = spec.clone();
+        spec.workspace = folder.display().to_string();
+        spec.copy = Some(Copied { of: old.source().to_owned(), repository: None });
+        spec.mode = if *yes { ApprovalMode::Yes } else { ApprovalMode::Deny };
+        spec.mode_for = None;
+        if spec.access == Access::Full {
+            spec.access = Access::WorkspaceWrite;
+        }
+        if !live {
+            spec.network = false;
+            spec.tools.retain(|tool| !matches!(tool.effect, EffectClass::StartChild | EffectClass::AskPerson));
+        }
+        spec.relations.context.insert("what_if_of".into(), self.from.as_str().into());
+        spec
+    }
+}
