@@ -25,6 +25,7 @@
 
 pub mod agent;
 pub mod agent_core;
+pub mod backtest;
 mod bounds;
 mod builder;
 mod children;
@@ -47,7 +48,10 @@ mod naming;
 pub mod peers;
 #[cfg(feature = "people")]
 pub mod people;
+pub mod policy_tests;
 pub mod presets;
+#[cfg(feature = "home")]
+pub mod query;
 #[cfg(feature = "home")]
 mod reflection;
 #[cfg(feature = "home")]

@@ -13,6 +13,7 @@ mod experience;
 mod families;
 mod mcp;
 mod operations;
+mod past;
 mod presets;
 mod runs;
 mod skills;
