@@ -17,7 +17,7 @@ const CALLS: [(&str, &str); 2] = [
 ];
 
 /// A hundred rules as people write them, of which some fit.
-fn rules() -> String {
+pub(super) fn rules() -> String {
     let mut file = String::new();
     for n in 0..100 {
         let (decision, pattern) = match n % 5 {

@@ -9,6 +9,7 @@ mod long;
 mod models;
 mod open;
 mod packing;
+mod past;
 mod sandbox;
 mod served;
 mod skills;
@@ -24,7 +25,7 @@ use std::process::{Command, Stdio};
 type Measure = fn(bool) -> Result<Vec<Row>, Fail>;
 
 /// By name, in the order of the table.
-const MEASURES: [(&str, Measure); 23] = [
+const MEASURES: [(&str, Measure); 24] = [
     ("latency", latency::latency),
     ("growth", latency::growth),
     ("crowd", crowd::crowd),
@@ -42,6 +43,7 @@ const MEASURES: [(&str, Measure); 23] = [
     ("deltas", models::deltas),
     ("sandbox", sandbox::sandbox),
     ("list", traces::list),
+    ("backtest", past::backtest),
     ("session", traces::session),
     ("experience", experience::retrieval),
     ("skills", skills::skills),

@@ -110,12 +110,13 @@ fn advised(line: String) -> String {
 }
 
 /// The flags that set the fields of the host library.
-const FLAGS: [(&str, &str); 9] = [
+const FLAGS: [(&str, &str); 10] = [
     ("limits.money", "--max-cost"),
     ("limits.rates", "--rate"),
     ("prompt.file", "--prompt"),
     ("rules.allow", "--allow"),
     ("rules.ask", "--ask"),
+    ("rules.breakpoints", "--break"),
     ("rules.deny", "--deny"),
     ("rules.files", "--policy"),
     ("skills", "--skill"),

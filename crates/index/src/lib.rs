@@ -11,15 +11,19 @@
 
 mod found;
 mod names;
+mod query;
 mod read;
 mod refresh;
 mod search;
+mod steps;
 mod sum;
 mod tables;
 mod words;
 
+pub use query::{FoundStep, FoundSteps};
 pub use search::{Hit, Shown};
 
+use mainpath_policy::Predicate;
 use mainpath_runtime::run_stats::RunStats;
 use mainpath_store::{FilesStore, Scope};
 use mainpath_types::{FinishReason, Micros, Millis, TraceId};
@@ -234,6 +238,11 @@ impl Index {
     pub fn search(&self, query: &str, most: usize) -> Result<Vec<Hit>, IndexError> {
         let words = search::query(query).ok_or_else(|| IndexError::NoWords(query.chars().take(80).collect()))?;
         search::search(&self.db, &words, most).map_err(|source| say(&self.path, source))
+    }
+
+    /// The calls that a predicate is true of, the newest traces' first; at most so many, and how many there are.
+    pub fn query(&self, predicate: &Predicate, most: usize) -> Result<FoundSteps, IndexError> {
+        query::query(&self.db, predicate, most).map_err(|source| say(&self.path, source))
     }
 
     /// Takes everything out of the file that came from these traces. Where that cannot be, the file is removed.

@@ -2,6 +2,7 @@
 
 use crate::Row;
 use crate::found::{Found, Said, Stamp};
+use crate::steps::Steps;
 use mainpath_core::{NodeKind, State, apply, result_text, status, task};
 use mainpath_runtime::run_stats::runs;
 use mainpath_store::{FilesStore, Scope, read_file};
@@ -33,13 +34,15 @@ pub(crate) fn read(store: &FilesStore, scope: &Scope, trace: &TraceId) -> Option
     let log = read_file(&path, &scope.tenant, trace).ok()?;
     let mut state = State::new(trace.clone());
     let mut spec = None;
+    let reader = Reader { store, scope };
+    let mut steps = Steps::default();
     for event in &log.events {
         apply(&mut state, event);
+        steps.take(event, state.spent.cost, &|parts| reader.spoken(parts));
         if let EventKind::SpecChanged(data) = &event.kind {
             spec = Some(&data.spec);
         }
     }
-    let reader = Reader { store, scope };
     let said = reader.said(&state, &log.events);
     // On the main path; before anything is, since the conversation was last begun anew, if something was said since.
     let cleared = log.events.iter().rposition(|event| matches!(event.kind, EventKind::ClearRequested(_))).unwrap_or(0);
@@ -67,7 +70,7 @@ pub(crate) fn read(store: &FilesStore, scope: &Scope, trace: &TraceId) -> Option
     };
     let called = row.name.as_ref().map(|name| Said { seq: Seq(0), role: "name", text: name.clone() });
     let said = called.into_iter().chain(said).collect();
-    Some(Found { row, stamp, live, said, runs: runs(trace, &log.events) })
+    Some(Found { row, stamp, live, said, runs: runs(trace, &log.events), steps: steps.done() })
 }
 
 /// Reads what was said; long texts lie in blobs.
@@ -123,6 +126,12 @@ impl Reader<'_> {
             }
         }
         said
+    }
+
+    /// What a model said, without what it called.
+    fn spoken(&self, parts: &[Part]) -> String {
+        let spoken: Vec<Part> = parts.iter().filter(|part| !matches!(part, Part::ToolCall { .. })).cloned().collect();
+        self.text(&spoken, SHORT)
     }
 
     /// Texts and what is called, up to a size in bytes.

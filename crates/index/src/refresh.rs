@@ -44,8 +44,8 @@ const LARGE: u64 = 2 << 20;
 const PAUSE: Duration = Duration::from_secs(5);
 
 /// Whether a log that has grown is left as it is known, for a moment.
-fn waits(known: (Stamp, bool)) -> bool {
-    let (Stamp { len, at }, is_live) = known;
+fn waits(known: Stamp, is_live: bool) -> bool {
+    let Stamp { len, at } = known;
     let at = UNIX_EPOCH + Duration::from_nanos(at.max(0).unsigned_abs());
     is_live && len > LARGE && SystemTime::now().duration_since(at).is_ok_and(|age| age < PAUSE)
 }
@@ -164,7 +164,9 @@ fn take_in(
                     tables::give_free(db, &trace)?;
                 }
             }
-            Ok(_) if known.is_some_and(waits) && store.owner(scope, &trace)?.is_some() => {}
+            Ok(_)
+                if known.is_some_and(|(stamp, is_live)| waits(stamp, is_live))
+                    && store.owner(scope, &trace)?.is_some() => {}
             Ok(_) => {
                 // Until it has been read.
                 if known.is_none() {

@@ -1,6 +1,7 @@
 //! The tables, and how rows get in and out of them.
 
-use crate::found::{Found, Stamp};
+use crate::found::{Found, Stamp, Step};
+use crate::steps::words;
 use crate::sum::Sum;
 use crate::words::spaced;
 use crate::{Row, Wanted};
@@ -14,7 +15,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Another one, and the file is made anew.
-const VERSION: i64 = 7;
+const VERSION: i64 = 8;
 /// How long another process may be waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -32,6 +33,15 @@ const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS run(trace INTEGER NOT NULL, began INTEGER NOT NULL, stats TEXT NOT NULL);
     CREATE INDEX IF NOT EXISTS run_trace ON run(trace);
     CREATE INDEX IF NOT EXISTS run_began ON run(began);
+    CREATE TABLE IF NOT EXISTS step(
+        n INTEGER PRIMARY KEY, trace INTEGER NOT NULL, seq INTEGER NOT NULL, call INTEGER, tool TEXT NOT NULL, verdict TEXT NOT NULL,
+        rule TEXT NOT NULL, outcome TEXT NOT NULL, code TEXT NOT NULL, origins TEXT NOT NULL, cost INTEGER NOT NULL, model TEXT NOT NULL);
+    CREATE INDEX IF NOT EXISTS step_trace ON step(trace);
+    CREATE INDEX IF NOT EXISTS step_verdict ON step(verdict) WHERE verdict <> 'allow';
+    CREATE INDEX IF NOT EXISTS step_outcome ON step(outcome) WHERE outcome <> 'ok';
+    CREATE TABLE IF NOT EXISTS step_text(n INTEGER PRIMARY KEY, args TEXT NOT NULL, said TEXT NOT NULL, failure TEXT NOT NULL);
+    CREATE VIRTUAL TABLE IF NOT EXISTS step_words USING fts5(text, content='', detail=none, tokenize='trigram');
+    INSERT INTO step_words(step_words, rank) VALUES('secure-delete', 1);
     CREATE TABLE IF NOT EXISTS mark(name TEXT PRIMARY KEY, value TEXT NOT NULL);
     CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(text, content='', tokenize='unicode61 remove_diacritics 2');
     INSERT INTO words(words, rank) VALUES('secure-delete', 1);
@@ -80,7 +90,7 @@ pub(crate) fn clear(db: &Connection) -> Result<()> {
 }
 
 fn drop_all(db: &Connection) -> Result<()> {
-    for table in ["trace", "message", "run", "mark", "words"] {
+    for table in ["trace", "message", "run", "mark", "words", "step", "step_text", "step_words"] {
         db.execute_batch(&format!("DROP TABLE IF EXISTS {table}"))?;
     }
     Ok(())
@@ -128,6 +138,9 @@ pub(crate) struct Writer<'a> {
     message: rusqlite::Statement<'a>,
     words: rusqlite::Statement<'a>,
     run: rusqlite::Statement<'a>,
+    step: rusqlite::Statement<'a>,
+    step_text: rusqlite::Statement<'a>,
+    step_words: rusqlite::Statement<'a>,
     remover: Remover<'a>,
 }
 
@@ -140,6 +153,9 @@ impl<'a> Writer<'a> {
             message: db.prepare("INSERT INTO message VALUES(NULL, ?1, ?2, ?3, ?4)")?,
             words: db.prepare("INSERT INTO words(rowid, text) VALUES(?1, ?2)")?,
             run: db.prepare("INSERT INTO run VALUES(?1, ?2, ?3)")?,
+            step: db.prepare("INSERT INTO step VALUES(NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")?,
+            step_text: db.prepare("INSERT INTO step_text VALUES(?1, ?2, ?3, ?4)")?,
+            step_words: db.prepare("INSERT INTO step_words(rowid, text) VALUES(?1, ?2)")?,
             remover: Remover::new(db)?,
         })
     }
@@ -193,6 +209,21 @@ impl<'a> Writer<'a> {
             let stats = serde_json::to_string(run).unwrap_or_default();
             self.run.execute(params![n, signed(run.began), stats])?;
         }
+        found.steps.iter().try_for_each(|step| self.step(n, step))
+    }
+
+    fn step(&mut self, trace: i64, step: &Step) -> Result<()> {
+        let Step { seq, call, tool, arguments, verdict, rule, outcome, code, failure, origins, said, cost, model } =
+            step;
+        let origins: Vec<String> =
+            origins.iter().filter_map(|origin| Some(serde_json::to_value(origin).ok()?.as_str()?.into())).collect();
+        // With blanks around each, so that one is found as a whole.
+        let origins = if origins.is_empty() { String::new() } else { format!(" {} ", origins.join(" ")) };
+        let (seq, cost) = (seq.0, signed(*cost));
+        let n =
+            self.step.insert(params![trace, seq, call, tool, verdict, rule, outcome, code, origins, cost, model])?;
+        self.step_text.execute(params![n, arguments, said, failure])?;
+        self.step_words.execute(params![n, step.words()])?;
         Ok(())
     }
 
@@ -208,6 +239,10 @@ struct Remover<'a> {
     messages: rusqlite::Statement<'a>,
     runs: rusqlite::Statement<'a>,
     row: rusqlite::Statement<'a>,
+    steps: rusqlite::Statement<'a>,
+    step_words: rusqlite::Statement<'a>,
+    step_texts: rusqlite::Statement<'a>,
+    step_rows: rusqlite::Statement<'a>,
 }
 
 impl<'a> Remover<'a> {
@@ -220,6 +255,12 @@ impl<'a> Remover<'a> {
             messages: db.prepare("DELETE FROM message WHERE trace = ?1")?,
             runs: db.prepare("DELETE FROM run WHERE trace = ?1")?,
             row: db.prepare("DELETE FROM trace WHERE n = ?1")?,
+            steps: db.prepare(
+                "SELECT step_text.n, args, said, failure FROM step JOIN step_text ON step_text.n = step.n WHERE trace = ?1",
+            )?,
+            step_words: db.prepare("INSERT INTO step_words(step_words, rowid, text) VALUES('delete', ?1, ?2)")?,
+            step_texts: db.prepare("DELETE FROM step_text WHERE n IN (SELECT n FROM step WHERE trace = ?1)")?,
+            step_rows: db.prepare("DELETE FROM step WHERE trace = ?1")?,
         })
     }
 
@@ -232,6 +273,15 @@ impl<'a> Remover<'a> {
             self.words.execute(params![doc, spaced(&text)])?;
         }
         drop(said);
+        let mut steps = self.steps.query([n])?;
+        while let Some(row) = steps.next()? {
+            let (doc, args): (i64, String) = (row.get(0)?, row.get(1)?);
+            let (said, failure): (String, String) = (row.get(2)?, row.get(3)?);
+            self.step_words.execute(params![doc, words(&args, &said, &failure)])?;
+        }
+        drop(steps);
+        self.step_texts.execute([n])?;
+        self.step_rows.execute([n])?;
         self.messages.execute([n])?;
         self.runs.execute([n])?;
         self.row.execute([n])?;

@@ -3,6 +3,7 @@
 #[cfg(feature = "home")]
 use crate::Installation;
 use crate::agent::Basis;
+use crate::backtest::PastJudge;
 #[cfg(feature = "home")]
 use crate::experience::{Lookup, with_experience};
 use crate::rules::Sources;
@@ -209,6 +210,13 @@ impl Host {
     /// The skills that its agents can have; nothing if it was not given any ([`HostBuilder::skills`](crate::HostBuilder::skills)).
     pub fn skills(&self) -> Option<&Shelf> {
         self.inner.shelf.as_ref()
+    }
+
+    /// What judges recorded calls by the rules of now, and by others.
+    pub fn past_judge(&self) -> PastJudge {
+        let config = self.runtime().config();
+        let confined = config.launcher.support().can_confine();
+        PastJudge::new(self.tools().clone(), self.inner.sources.clone(), config.protected.clone(), confined)
     }
 
     pub(crate) fn policy(&self, workspace: &str, rules: &RunRules) -> Result<Policy, Error> {

@@ -1,6 +1,7 @@
 //! What agents are run with on this machine: the parts, put together as the files of its home say.
 
 use crate::agent::{Basis, check_model};
+use crate::backtest::PastJudge;
 use crate::children::Kin;
 use crate::experience::{Experienced, Experiences, Lookup, Meaning, offer, scoring, with_experience};
 use crate::home::{ContextHookEntry, HookEntry, OPTIONAL, Unready};
@@ -134,6 +135,12 @@ impl Installation {
     pub fn with_rules(mut self, rules: RunRules) -> Installation {
         self.sources.run = rules;
         self
+    }
+
+    /// What judges recorded calls by the rules of now, and by others.
+    pub fn past_judge(&self) -> PastJudge {
+        let confined = launcher::own().support().can_confine();
+        PastJudge::new(self.tools.clone(), self.sources.clone(), self.logs.home.protected(), confined)
     }
 
     /// The same with a run's own waiting times.

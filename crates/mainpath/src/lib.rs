@@ -25,6 +25,7 @@
 
 pub mod agent;
 pub mod agent_core;
+pub mod backtest;
 mod bounds;
 mod builder;
 mod children;
@@ -49,9 +50,12 @@ mod naming;
 pub mod peers;
 #[cfg(feature = "people")]
 pub mod people;
+pub mod policy_tests;
 pub mod presets;
 #[cfg(feature = "home")]
 pub mod proof;
+#[cfg(feature = "home")]
+pub mod query;
 #[cfg(feature = "home")]
 pub mod recorded;
 #[cfg(feature = "home")]

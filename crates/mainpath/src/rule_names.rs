@@ -2,6 +2,7 @@
 
 use crate::agent::REACHING;
 use crate::home::OPTIONAL;
+use crate::rules::check_breakpoints;
 use crate::{Error, Home};
 use mainpath_mcp::Servers;
 use mainpath_policy::{Folders, Layer, Policy, check_rule_tool};
@@ -30,6 +31,7 @@ impl RuleNames {
 
     /// Checks the rules that a caller gives one by one. Errors: the list of one that names no tool, and what may have been meant.
     pub fn check(&self, rules: &RunRules) -> Result<(), Error> {
+        check_breakpoints(rules)?;
         let RunRules { allow, ask, deny, .. } = rules;
         let lists = [
             (Decision::Allow, "rules.allow", allow),

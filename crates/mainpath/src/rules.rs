@@ -5,7 +5,7 @@
 //! its user has trusted it, and only for the very text that was trusted.
 
 use crate::{Error, Home};
-use mainpath_policy::{Folders, Layer, Policy, PolicyError};
+use mainpath_policy::{Folders, Layer, Policy, PolicyError, Predicate, PredicateError};
 use mainpath_runtime::BuiltinRules;
 use mainpath_store::open_regular;
 use mainpath_tools::Tools;
@@ -35,8 +35,19 @@ pub struct Sources {
     host: Vec<RuleText>,
     /// What takes the place of all of these.
     instead: Option<MakePolicy>,
+    /// What takes the place of the files of a layer.
+    given: Option<GivenRules>,
     /// The rules below all of these.
     builtin: Arc<BuiltinRules>,
+}
+
+/// Rules that are tried in the place of the files of a layer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GivenRules {
+    /// Whose files: the user's, the project's or the organisation's.
+    pub layer: Layer,
+    /// The rules.
+    pub text: RuleText,
 }
 
 /// Makes all rules that hold in a workspace, for who is run with these rules of its own.
@@ -51,6 +62,7 @@ impl Sources {
             run: RunRules::default(),
             host: Vec::new(),
             instead: None,
+            given: None,
             builtin: Arc::default(),
         }
     }
@@ -71,6 +83,21 @@ impl Sources {
         Sources { instead, ..self }
     }
 
+    /// The same with rules in the place of the files of a layer; a project's count as trusted. Errors: text, line, what is wrong; the layer
+    /// has no files, or a host makes all rules by itself.
+    pub fn with_given(self, given: GivenRules) -> Result<Sources, Error> {
+        if self.instead.is_some() {
+            return Err(Error::invalid("this host makes its rules by itself: others cannot take their place"));
+        }
+        if !matches!(given.layer, Layer::User | Layer::Project | Layer::Organisation) {
+            return Err(Error::invalid(format!("the layer {} has no files", given.layer.prefix())));
+        }
+        let mut policy = Policy::builtin(Folders::default()).map_err(|error| Error::invalid(error.to_string()))?;
+        let added = policy.add_file(given.layer, &given.text.name, &given.text.text);
+        added.map_err(|error| Error::invalid(error.to_string()))?;
+        Ok(Sources { given: Some(given), ..self })
+    }
+
     /// All rules that hold in a workspace for who is run with these. Errors: file or flag, line, what is wrong.
     pub fn load(&self, workspace: &str, run: &RunRules) -> Result<Policy, Error> {
         self.load_in(workspace, None, run)
@@ -79,6 +106,18 @@ impl Sources {
     /// All rules that hold for a spec. In a copy those of what it is a copy of hold, and its trust. Errors: as [`Sources::load`]'s.
     pub fn load_for(&self, spec: &Spec) -> Result<Policy, Error> {
         self.load_in(&spec.workspace, spec.copy.as_ref().map(|copy| copy.of.as_str()), &spec.rules)
+    }
+
+    /// The same with other rules of the caller than the spec's.
+    pub(crate) fn load_for_with(&self, spec: &Spec, rules: &RunRules) -> Result<Policy, Error> {
+        self.load_in(&spec.workspace, spec.copy.as_ref().map(|copy| copy.of.as_str()), rules)
+    }
+
+    /// Adds what is given in the place of the files of a layer; whether anything is.
+    fn add_given(&self, policy: &mut Policy, layer: Layer) -> Result<bool, PolicyError> {
+        let Some(given) = self.given.as_ref().filter(|given| given.layer == layer) else { return Ok(false) };
+        policy.add_file(layer, &given.text.name, &given.text.text)?;
+        Ok(true)
     }
 
     fn load_in(&self, workspace: &str, copy_of: Option<&str>, run: &RunRules) -> Result<Policy, Error> {
@@ -97,17 +136,23 @@ impl Sources {
         let bad = |error: PolicyError| Error::failed(error.to_string());
         let folders = Folders { workspace: workspace.into(), home, copy_of: copy_of.unwrap_or_default().into() };
         let mut policy = self.builtin.of(folders).map_err(bad)?;
-        let further = std::env::var_os("MAINPATH_ORG_POLICY").filter(|file| !file.is_empty());
-        for file in [Some(ORGANISATION_FILE.into()), further.map(PathBuf::from)].into_iter().flatten() {
-            add(&mut policy, Layer::Organisation, &file)?;
+        if !self.add_given(&mut policy, Layer::Organisation).map_err(bad)? {
+            let further = std::env::var_os("MAINPATH_ORG_POLICY").filter(|file| !file.is_empty());
+            for file in [Some(ORGANISATION_FILE.into()), further.map(PathBuf::from)].into_iter().flatten() {
+                add(&mut policy, Layer::Organisation, &file)?;
+            }
         }
-        add(&mut policy, Layer::User, &self.config.join("policy.toml"))?;
+        if !self.add_given(&mut policy, Layer::User).map_err(bad)? {
+            add(&mut policy, Layer::User, &self.config.join("policy.toml"))?;
+        }
         for RuleText { name, text } in &self.host {
             policy.add_file(Layer::User, name, text).map_err(bad)?;
         }
         let source = copy_of.unwrap_or(workspace);
         let file = project_file(source);
-        if let Some(text) = read(&file)? {
+        if !self.add_given(&mut policy, Layer::Project).map_err(bad)?
+            && let Some(text) = read(&file)?
+        {
             let name = file.display().to_string();
             let trusted = self.trusted()?.get(source).is_some_and(|known| *known == hash(&text));
             let added = match trusted {
@@ -179,12 +224,22 @@ fn bound_all(policy: &mut Policy, lists: &[Vec<String>]) -> Result<(), Error> {
 /// Holds the single rules that an agent is given in code to the tools that there are. Errors: one cannot be read, or is about an
 /// argument that its tool does not have.
 pub(crate) fn check_given(rules: &RunRules, tools: &Tools) -> Result<(), Error> {
+    check_breakpoints(rules)?;
     let RunRules { allow, ask, deny, .. } = rules;
     let mut policy = Policy::new(Folders::default());
     for (decision, texts) in [(Decision::Allow, allow), (Decision::Ask, ask), (Decision::Deny, deny)] {
         add_all(&mut policy, decision, texts)?;
     }
     check_arguments(&policy, Layer::Run, tools)
+}
+
+/// Checks the breakpoints of a run. Errors: one cannot be read; where, and what is expected there.
+pub(crate) fn check_breakpoints(rules: &RunRules) -> Result<(), Error> {
+    for text in &rules.breakpoints {
+        let bad = |wrong: PredicateError| Error::of_field("rules.breakpoints", format_args!(" {text:?}, {wrong}"));
+        Predicate::breakpoint(text).map_err(bad)?;
+    }
+    Ok(())
 }
 
 /// Holds the rules of a layer to the arguments of the tools that there are. Errors: a rule is about an argument that its tool does

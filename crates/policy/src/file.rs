@@ -1,11 +1,12 @@
 //! Rule files: TOML in, rules out, with every mistake named by file and line.
 
+use crate::example::PolicyExample;
 use crate::part::parts;
 use crate::pattern::{Fit, Folders, Pattern, Reading, Seen};
 use crate::rule::{Layer, Rule};
 use crate::sample::sample;
 use crate::shell;
-use mainpath_types::{Decision, EffectClass, Origin};
+use mainpath_types::{Access, ApprovalMode, Decision, EffectClass, Origin};
 use serde::de::{Deserializer, Error, SeqAccess, Visitor, value};
 use serde::{Deserialize, de};
 use std::collections::BTreeSet;
@@ -35,6 +36,33 @@ struct RawFile {
     off: Vec<Spanned<String>>,
     #[serde(default)]
     rule: Vec<Spanned<RawRule>>,
+    #[serde(default)]
+    example: Vec<Spanned<RawExample>>,
+}
+
+/// A call with the verdict that all rules together are to give.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawExample {
+    name: Option<String>,
+    call: String,
+    arguments: Option<serde_json::Value>,
+    expect: Decision,
+    rule: Option<String>,
+    #[serde(default)]
+    mode: Access,
+    #[serde(default)]
+    yes: bool,
+    #[serde(default = "is_interactive")]
+    interactive: bool,
+    #[serde(default)]
+    origin: OneOrMore<Origin>,
+    #[serde(default)]
+    from_text: OneOrMore<String>,
+}
+
+fn is_interactive() -> bool {
+    true
 }
 
 #[derive(Deserialize)]
@@ -110,6 +138,8 @@ pub(crate) struct Parsed {
     pub rules: Vec<Rule>,
     pub off: Vec<String>,
     examples: Vec<Example>,
+    /// What all rules together are held to when somebody tests them; not when they are loaded.
+    pub calls: Vec<PolicyExample>,
 }
 
 /// A call that a rule's author says the rule is about, or is not.
@@ -208,7 +238,38 @@ pub(crate) fn parse(layer: Layer, name: &str, text: &str, folders: &Folders) -> 
         }
         rules.push(rule);
     }
-    Ok(Parsed { rules, off: raw.off.into_iter().map(Spanned::into_inner).collect(), examples: kept })
+    let calls = raw.example.into_iter().map(|example| {
+        let at = line(example.span().start);
+        expected(name, at, example.into_inner())
+    });
+    let calls = calls.collect();
+    Ok(Parsed { rules, off: raw.off.into_iter().map(Spanned::into_inner).collect(), examples: kept, calls })
+}
+
+fn expected(file: &str, line: usize, raw: RawExample) -> PolicyExample {
+    let mode = match (raw.yes, raw.interactive) {
+        (true, _) => ApprovalMode::Yes,
+        (false, true) => ApprovalMode::Ask,
+        (false, false) => ApprovalMode::Deny,
+    };
+    PolicyExample {
+        file: file.into(),
+        line,
+        name: raw.name,
+        call: raw.call,
+        arguments: raw.arguments,
+        expect: raw.expect,
+        rule: raw.rule,
+        access: raw.mode,
+        mode,
+        origins: raw.origin.0,
+        from_text: raw.from_text.0,
+    }
+}
+
+/// The calls of a rule file with the verdicts that are expected. Errors: file, line, what is wrong.
+pub fn policy_examples(layer: Layer, name: &str, text: &str) -> Result<Vec<PolicyExample>, PolicyError> {
+    Ok(parse(layer, name, text, &Folders::default())?.calls)
 }
 
 /// A rule that stands alone, such as `bash(git push *) if origin = web`; several patterns stand on lines of their own.

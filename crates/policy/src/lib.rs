@@ -9,6 +9,7 @@
 //! made from anything but a verdict that allows, or one that asks together with somebody's approval.
 
 mod checks;
+mod example;
 mod facts;
 mod file;
 mod glob;
@@ -19,6 +20,7 @@ mod narrow;
 mod part;
 mod pattern;
 mod policy;
+mod predicate;
 mod rule;
 mod sample;
 mod shell;
@@ -26,8 +28,9 @@ mod tool_names;
 mod weigh;
 
 pub use checks::{Breach, Budget, Checks, PastCall, PastRun};
+pub use example::PolicyExample;
 pub use facts::{CallFacts, PathFact, UrlFact};
-pub use file::{PolicyError, with_preset};
+pub use file::{PolicyError, policy_examples, with_preset};
 pub use grant::{Attempt, Grant};
 pub use judge::{
     AppliedRule, Explanation, NON_INTERACTIVE, PartVerdict, Rules, explain, is_asked_by_default, is_unattended, judge,
@@ -36,6 +39,10 @@ pub use judge::{
 pub use narrow::{EVERY_FILE_HERE, RuleText, is_for_files_here, narrowest};
 pub use pattern::{AddressRule, Folders};
 pub use policy::Policy;
+pub use predicate::{
+    Condition, FieldTest, NumberOrder, Predicate, PredicateError, StepFacts, StepField, Term, TextSearch,
+    argument_values,
+};
 pub use rule::{Layer, Rule};
 pub use sample::sample;
 pub use tool_names::{ToolNames, check_rule_tool};

@@ -40,6 +40,8 @@ pub use effects::context_hooks::{ContextHook, NamedContextHook};
 pub use effects::hooks::{Hook, HookPoint, HookRunner, Hooks, OnFailure};
 pub use error::RuntimeError;
 pub use gate::schema::{BadSchema, check_schema};
+pub use gate::stops::BREAKPOINT;
+pub use gate::terms::CallTerms;
 pub use history::verify::verify;
 pub use history::{artifacts, erase, files, import, replay, run_stats, sent, telemetry, views};
 pub use internal::registry::{is_look_back, look_back_tools};

@@ -19,6 +19,9 @@ pub struct RunRules {
     /// The commands that may run at all, such as `git *`: of every list here, a command must be one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<Vec<String>>,
+    /// Calls to stop before, whatever else is said of them: a predicate each, such as `tool=bash and args~deploy`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub breakpoints: Vec<String>,
     /// Files with rules, as they were when they were given.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<RuleText>,
@@ -53,6 +56,7 @@ impl RunRules {
         add(&mut self.ask, &others.ask);
         add(&mut self.deny, &others.deny);
         add(&mut self.commands, &others.commands);
+        add(&mut self.breakpoints, &others.breakpoints);
         add(&mut self.files, &others.files);
         self
     }

@@ -40,6 +40,13 @@ pub struct AgentArgs {
     pub network: Option<NetworkArg>,
     #[command(flatten)]
     pub rules: RuleArgs,
+    /// Stop before calls like this, such as 'tool=bash and args~deploy', and wait for your decision, whatever rules say (see mainpath
+    /// query). May be repeated
+    #[arg(long = "break", value_name = "PREDICATE")]
+    pub breakpoints: Vec<String>,
+    /// Remove the breakpoints of earlier runs of the trace
+    #[arg(long)]
+    pub no_break: bool,
     /// Copy all files that git would track before every command, so that you can restore them
     #[arg(long)]
     pub snapshots: bool,
@@ -126,6 +133,7 @@ impl AgentArgs {
                 (false, false) => Some(self.skill.clone()),
             },
             ask_always: about.no_auto_execute,
+            no_breakpoints: self.no_break,
             single_call: about.call,
             mcp_config: self.mcp_config.clone(),
             sampling: Sampling {

@@ -6,6 +6,7 @@ pub mod attachments;
 pub mod limits;
 pub mod one;
 pub mod output;
+pub mod past;
 pub mod point;
 pub mod relations;
 pub mod rules;

@@ -23,7 +23,11 @@ pub mod models;
 pub mod people;
 pub mod pin;
 pub mod policy;
+pub mod policy_backtest;
 pub mod policy_replay;
+pub mod policy_suggest;
+pub mod policy_test;
+pub mod query;
 pub mod removal;
 pub mod rename;
 pub mod restore;
@@ -91,6 +95,8 @@ commands! {
     Resume(run::ResumeArgs) |args| => run::resume(args).await;
     /// List the traces, newest first
     Ls(ls::LsArgs) |args| => ls::ls(args).await;
+    /// Find calls in all traces by tool, arguments, verdict, error, cost, text or origin
+    Query(query::QueryArgs) |args| => query::query(args).await;
     /// Manage the index that `ls` and its search use
     #[command(subcommand)]
     Index(ls::IndexCommand) |command| => ls::index(command).await;

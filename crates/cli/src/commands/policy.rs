@@ -2,19 +2,23 @@
 
 use crate::args::agent::ModeArg;
 use crate::args::rules::RuleArgs;
+use crate::commands::policy_backtest::PolicyBacktestArgs;
 use crate::commands::policy_replay::PolicyReplayArgs;
+use crate::commands::policy_suggest::PolicySuggestArgs;
+use crate::commands::policy_test::PolicyTestArgs;
 use crate::exit::{Exit, Failure};
 use crate::ui::out::out;
 use crate::ui::text::plain;
 use clap::{Args, Subcommand, ValueEnum};
 use mainpath::agent;
 use mainpath::policy::{CallFacts, Explanation, Folders, Layer, Policy, Rule, Rules, explain, sample};
+use mainpath::policy_tests::from_text;
 use mainpath::rules::{Sources, project_file, read_files, untrusted};
 use mainpath::rules_asked::sample_in;
 use mainpath::tools::{Tools, Workspace};
-use mainpath::types::{ApprovalMode, Decision, Destination, Origin, RunRules};
+use mainpath::types::{ApprovalMode, Decision, Origin, RunRules};
 use mainpath::{Error, Home, RuleNames};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -37,6 +41,12 @@ pub enum PolicyCommand {
     Trust(PolicyTrustArgs),
     /// Apply today's rules to the calls of a trace, and show what would be decided differently
     Replay(PolicyReplayArgs),
+    /// Judge all recorded calls by other rules: what would be stricter, what looser; exit code 6 by --fail-on
+    Backtest(PolicyBacktestArgs),
+    /// Suggest the narrowest rules that would have answered what you were asked, with what else each would have allowed
+    Suggest(PolicySuggestArgs),
+    /// Check the examples of rule files: exit code 6 if a verdict differs
+    Test(PolicyTestArgs),
 }
 
 /// `mainpath policy check`
@@ -138,6 +148,9 @@ pub async fn policy(args: PolicyArgs) -> Result<Exit, Failure> {
         PolicyCommand::List(args) => list(&home, args),
         PolicyCommand::Trust(args) => trust(&home, args),
         PolicyCommand::Replay(args) => crate::commands::policy_replay::replay(args).await,
+        PolicyCommand::Backtest(args) => crate::commands::policy_backtest::backtest(args).await,
+        PolicyCommand::Suggest(args) => crate::commands::policy_suggest::suggest(args).await,
+        PolicyCommand::Test(args) => crate::commands::policy_test::test(&home, args),
     }
 }
 
@@ -149,7 +162,8 @@ fn check(home: &Home, args: PolicyCheckArgs) -> Result<Exit, Failure> {
     let workspace = Workspace::new(&folder, home.protected())?;
     let mut facts = facts(&tools, &args.call, args.arguments.as_deref(), &workspace, policy.folders())?;
     facts.origins = args.origin.into_iter().map(Into::into).collect();
-    facts.destinations = from_text(&facts.arguments, &args.from_text)?;
+    let wrong = |why| Failure::usage(format!("--from-text {why}"));
+    facts.destinations = from_text(&facts.arguments, &args.from_text).map_err(wrong)?;
     facts.confined = mainpath::sandbox::Launcher::current_exe().support().can_confine();
     let rules = Rules {
         mode: if args.yes { ApprovalMode::Yes } else { ApprovalMode::Ask },
@@ -177,36 +191,6 @@ fn named(home: &Home, tools: &Tools, folder: &Path, args: &RuleArgs) -> Result<P
     let policy = Sources::new(home).load(&folder.display().to_string(), &rules)?;
     names.warnings(&policy).iter().for_each(|line| eprintln!("! {}", plain(line)));
     Ok(policy)
-}
-
-/// The arguments that hold these values, as if somebody's text had named them. Errors: no argument holds one.
-fn from_text(arguments: &Value, values: &[String]) -> Result<Vec<Destination>, Failure> {
-    fn look(at: &Value, argument: &str, wanted: &str, found: &mut Vec<Destination>) {
-        match at {
-            Value::String(text) if text.contains(wanted) => {
-                found.push(Destination { argument: argument.into(), value: wanted.into(), call: None, tool: None });
-            }
-            Value::Number(number) if number.to_string() == wanted => {
-                found.push(Destination { argument: argument.into(), value: wanted.into(), call: None, tool: None });
-            }
-            Value::Array(items) => items.iter().for_each(|item| look(item, argument, wanted, found)),
-            Value::Object(map) => map.iter().for_each(|(name, value)| {
-                let dot = if argument.is_empty() { "" } else { "." };
-                look(value, &format!("{argument}{dot}{name}"), wanted, found);
-            }),
-            _ => {}
-        }
-    }
-    let mut all = Vec::new();
-    for wanted in values {
-        let mut found = Vec::new();
-        look(arguments, "", wanted, &mut found);
-        if found.is_empty() {
-            return Err(Failure::usage(format!("--from-text {wanted:?}: no argument of the call holds it")));
-        }
-        all.append(&mut found);
-    }
-    Ok(all)
 }
 
 /// The facts of a call, be it in a line or with its arguments as JSON.

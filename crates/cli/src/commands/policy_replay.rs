@@ -6,19 +6,13 @@ use crate::traces::past;
 use crate::ui::out::out;
 use crate::ui::text::{gist, plain, short, were};
 use clap::Args;
-use mainpath::agent::REACHING;
-use mainpath::policy::{Breach, Budget, CallFacts, Checks, Folders, Policy, Rules, judge};
-use mainpath::sandbox::Launcher;
-use mainpath::tools::{Planned, Tools, Workspace};
-use mainpath::types::{
-    ApprovalGranted, CallId, Destination, EffectClass, Event, EventKind, ModelFinished, Price, RecordedCall, Spec,
-    Verdict,
-};
-use mainpath::types::{Micros, Origin};
+use mainpath::backtest::JudgedCall;
+use mainpath::policy::{Breach, Budget, Checks, Folders};
+use mainpath::tools::Workspace;
+use mainpath::types::{Event, EventKind, Micros, Price, Spec, Verdict};
 use mainpath::{Installation, RuleNames};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// `mainpath policy replay`
 #[derive(Args, Debug)]
@@ -56,26 +50,6 @@ pub struct PolicyReplayArgs {
     pub json: bool,
 }
 
-/// One call, judged then and now.
-struct Judged<'a> {
-    call: CallId,
-    tool: &'a str,
-    arguments: &'a str,
-    from: From<'a>,
-    then: &'a Verdict,
-    /// `None` where the call can no longer be judged: its tool is gone, or its arguments were erased.
-    now: Option<Verdict>,
-}
-
-/// Where the words of a call came from.
-#[derive(Clone, Copy)]
-struct From<'a> {
-    origins: &'a [Origin],
-    destinations: &'a [Destination],
-    /// Whether people named its addresses.
-    named: bool,
-}
-
 /// `mainpath policy replay`
 pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
     let rules = args.rules.read()?;
@@ -85,36 +59,13 @@ pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
     let trace = app.logs.find(args.trace.as_deref()).await?;
     let (log, ..) = app.logs.read(&trace).await?;
     let tools = app.tools.clone();
-    let (mut spec, mut place): (Option<&Spec>, Option<(Workspace, Arc<Policy>)>) = (None, None);
-    let mut judged = Vec::new();
-    for event in &log.events {
-        let today = spec.zip(place.as_ref());
-        let today = today.map(|(spec, (workspace, policy))| Judge { tools: &tools, workspace, policy, spec });
-        match &event.kind {
-            EventKind::SpecChanged(data) => {
-                if spec.is_none_or(|spec| (&spec.workspace, &spec.rules) != (&data.spec.workspace, &data.spec.rules)) {
-                    let bad = |error: std::io::Error| Failure::error(format!("{}: {error}", data.spec.workspace));
-                    let workspace = Workspace::new(&data.spec.workspace, app.logs.home.protected()).map_err(bad)?;
-                    place = Some((
-                        workspace,
-                        Arc::new(
-                            app.sources.load(&data.spec.workspace, &data.spec.rules.clone().with(&app.sources.run))?,
-                        ),
-                    ));
-                }
-                spec = Some(&data.spec);
-            }
-            EventKind::ModelFinished(data) => {
-                judged.extend(today.into_iter().flat_map(|judge| judge.answer(data)));
-            }
-            EventKind::ApprovalGranted(data) => {
-                let more = today.and_then(|judge| judge.approval(data, &judged));
-                judged.extend(more);
-            }
-            _ => {}
-        }
+    let spec = log.events.iter().rev().find_map(spec_in);
+    if let Some(spec) = spec {
+        // What is wrong with a file of rules is told once, and not of each call.
+        app.sources.load_for(spec)?;
     }
-    let differs = |one: &&Judged<'_>| one.now.as_ref().is_none_or(|now| now.decision != one.then.decision);
+    let judged = app.past_judge().calls(&log);
+    let differs = |one: &&JudgedCall<'_>| one.now.as_ref().map_or(true, |now| now.decision != one.then.decision);
     let (all, changed) = (judged.len(), judged.iter().filter(differs).count());
     for one in judged.iter().filter(|one| args.all || differs(one)) {
         tell(one, args.json)?;
@@ -141,7 +92,9 @@ pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
         .map(|tool| tool.name)
         .collect();
     checks.check_names(known.iter().map(String::as_str)).map_err(Failure::usage)?;
-    let calls = past::calls(&log.events, &tools, place.as_ref().map(|(workspace, _)| workspace));
+    let protected = app.logs.home.protected();
+    let workspace = spec.and_then(|spec| Workspace::new(&spec.workspace, protected).ok());
+    let calls = past::calls(&log.events, &tools, workspace.as_ref());
     let breaches = checks.breaches(&calls, &past::runs(&trace, &log.events, &calls, &tools), &folders);
     for Breach { run, call, problem } in &breaches {
         let whose = call.map_or_else(|| format!("run {run}"), |call| format!("call {call}"));
@@ -161,10 +114,7 @@ pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
 
 /// A model of a trace whose price nobody knew, so that it seems to have cost nothing.
 fn unpriced<'e>(app: &Installation, events: &'e [Event]) -> Option<&'e str> {
-    let specs = events.iter().filter_map(|event| match &event.kind {
-        EventKind::SpecChanged(data) => Some(&*data.spec),
-        _ => None,
-    });
+    let specs = events.iter().filter_map(spec_in);
     let mut free = specs.filter(|spec| spec.price == Price::default()).map(|spec| spec.model.as_str());
     free.find(|model| app.models.registry().facts(model).price.is_none())
 }
@@ -200,81 +150,29 @@ fn checks(args: &PolicyReplayArgs, folders: &Folders) -> Result<Checks, Failure>
     Ok(checks)
 }
 
-/// What the rules of today are asked with.
-struct Judge<'a> {
-    tools: &'a Tools,
-    workspace: &'a Workspace,
-    policy: &'a Arc<Policy>,
-    spec: &'a Spec,
-}
-
-impl Judge<'_> {
-    /// What they say of a call; `None` where it can no longer be judged.
-    fn say(&self, tool: &str, arguments: &str, from: From<'_>) -> Option<Verdict> {
-        let mut facts = match self.tools.plan(tool, arguments, self.workspace) {
-            Ok(Planned { facts, .. }) => facts,
-            Err(_) => self.of_server(tool, arguments)?,
-        };
-        let mut allowed_tools: Vec<String> = self.spec.tools.iter().map(|tool| tool.name.clone()).collect();
-        if REACHING.contains(&tool) && allowed_tools.iter().any(|allowed| allowed == tool) {
-            allowed_tools.push(facts.tool.clone());
-        }
-        let (mode, access, policy) = (self.spec.mode, self.spec.access, Arc::clone(self.policy));
-        let rules = Rules { mode, access, allowed_tools, policy };
-        facts.origins = from.origins.iter().copied().chain([Origin::Model]).collect();
-        facts.destinations = from.destinations.to_vec();
-        facts.named |= from.named;
-        facts.confined = Launcher::current_exe().support().can_confine();
-        Some(judge(&rules, &facts))
-    }
-
-    /// What is known of a call of an MCP server's tool, while the server does not run: its name, its arguments, and the effect that the trace has
-    /// on record. `None` for another tool.
-    fn of_server(&self, tool: &str, arguments: &str) -> Option<CallFacts> {
-        let mut arguments: Value = serde_json::from_str(arguments).ok()?;
-        let mut tool = tool.to_string();
-        if REACHING.contains(&tool.as_str()) {
-            tool = arguments.get("name")?.as_str()?.into();
-            arguments = arguments.get("arguments").cloned().unwrap_or_else(|| json!({}));
-        }
-        if self.tools.resolve(&tool).is_some() || !tool.starts_with("mcp__") {
-            return None;
-        }
-        let known = self.spec.tools.iter().find(|known| known.name == tool);
-        let effect = known.map_or(EffectClass::SideEffecting, |known| known.effect);
-        Some(CallFacts { tool, effect, arguments, results: Origin::Mcp, ..CallFacts::default() })
-    }
-
-    /// The calls of an answer that a rule judged.
-    fn answer<'a>(&self, data: &'a ModelFinished) -> Vec<Judged<'a>> {
-        let again = |RecordedCall { id: call, written, arguments, planned }: RecordedCall<'a>| {
-            let (tool, then) = (written.name, planned.verdict.as_ref()?);
-            let named = then.rule == "builtin.named-address";
-            let from = From { origins: &planned.origins, destinations: &planned.destinations, named };
-            let now = self.say(tool, arguments, from);
-            Some(Judged { call, tool, arguments, from, then, now })
-        };
-        data.calls().filter_map(again).collect()
-    }
-
-    /// A call that somebody approved with other arguments than it was judged with.
-    fn approval<'a>(&self, data: &'a ApprovalGranted, judged: &[Judged<'a>]) -> Option<Judged<'a>> {
-        let (arguments, then) = (data.arguments.as_deref()?, data.verdict.as_ref()?);
-        let before = judged.iter().rev().find(|one| one.call == data.call && one.arguments != arguments)?;
-        // Whoever wrote the arguments has named what stands in them.
-        let now = self.say(before.tool, arguments, From { destinations: &[], named: true, ..before.from });
-        Some(Judged { arguments, then, now, ..*before })
+/// The spec that an event brings.
+fn spec_in(event: &Event) -> Option<&Spec> {
+    match &event.kind {
+        EventKind::SpecChanged(data) => Some(&data.spec),
+        _ => None,
     }
 }
 
-fn tell(one: &Judged<'_>, as_json: bool) -> Result<(), Failure> {
-    let Judged { call, tool, arguments, then, now, .. } = one;
+fn tell(one: &JudgedCall<'_>, as_json: bool) -> Result<(), Failure> {
+    let JudgedCall { call, tool, arguments, then, now, .. } = one;
     if as_json {
-        let line = json!({"call": call, "tool": tool, "arguments": arguments, "then": then, "now": now});
+        let (now, why) = (now.as_ref().ok(), now.as_ref().err());
+        let mut line = json!({"call": call, "tool": tool, "arguments": arguments, "then": then, "now": now});
+        if let (Some(why), Some(line)) = (why, line.as_object_mut()) {
+            line.insert("why_not".into(), json!(why));
+        }
         return out(&line.to_string());
     }
     let said = |verdict: &Verdict| format!("{} by {}", verdict.decision.as_str(), verdict.rule);
-    let now = now.as_ref().map_or("cannot be checked any more".into(), said);
+    let now = match now {
+        Ok(now) => said(now),
+        Err(why) => format!("cannot be checked any more: {}", why.words()),
+    };
     out(&format!("{call} {}: {}", plain(tool), short(&gist(arguments), 80)))?;
     out(&format!("    then {}, now {now}", said(then)))
 }

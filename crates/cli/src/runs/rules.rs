@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// This installation with the rules and waiting times of the command line. Errors: one of its rules names no tool, among others.
 pub fn opened(agent: &AgentArgs) -> Result<Installation, Failure> {
-    let rules = agent.rules.read()?;
+    let rules = RunRules { breakpoints: agent.breakpoints.clone(), ..agent.rules.read()? };
     let app = Installation::open()?.with_waits(&agent.options()?.limits);
     let folder = agent.workspace.as_deref().unwrap_or(Path::new("."));
     RuleNames::new(&app.logs.home, &app.tools, folder, agent.mcp_config.as_deref()).check(&rules)?;

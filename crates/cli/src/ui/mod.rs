@@ -7,6 +7,7 @@ pub mod say;
 pub mod ask;
 pub mod beside;
 pub mod echo;
+pub mod junit;
 pub mod line_out;
 pub mod live;
 pub mod out;

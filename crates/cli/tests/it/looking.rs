@@ -69,7 +69,7 @@ pub fn as_another(place: &Place, args: &[&str]) -> Done {
     finish(command, None)
 }
 
-const LOOKS: [&[&str]; 21] = [
+const LOOKS: [&[&str]; 23] = [
     &["ls", "--json"],
     &["ls", "--json", "--search", "herons"],
     &["show"],
@@ -91,6 +91,8 @@ const LOOKS: [&[&str]; 21] = [
     &["policy", "list"],
     &["policy", "check", "bash(ls)"],
     &["policy", "replay", "--all", "--most", "bash", "3"],
+    &["policy", "suggest", "--json"],
+    &["query", "--json", "tool=bash"],
 ];
 
 #[test]

@@ -3,6 +3,7 @@
 
 mod damage;
 mod lists;
+mod queries;
 mod searches;
 
 use mainpath_core::{Input, InputKind, Machine, Reply};

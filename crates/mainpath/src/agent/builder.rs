@@ -115,6 +115,12 @@ impl Agent {
         self
     }
 
+    /// Stops before calls such as `tool=bash and args~deploy`, whatever rules say of them: a person decides, as on an approval.
+    pub fn breakpoint(mut self, predicate: impl Into<String>) -> Agent {
+        self.rules.breakpoints.push(predicate.into());
+        self
+    }
+
     /// The limits of its runs.
     pub fn limits(mut self, limits: LimitOptions) -> Agent {
         self.options.limits = limits;

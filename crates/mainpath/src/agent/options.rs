@@ -28,6 +28,8 @@ pub struct AgentOptions {
     pub skills: Option<Vec<String>>,
     /// Ask about every call, even if a rule allows it.
     pub ask_always: bool,
+    /// Forget the breakpoints of earlier runs.
+    pub no_breakpoints: bool,
     /// Make one call of the model, without tools.
     pub single_call: bool,
     /// Further MCP servers, in a file like `.mcp.json`.

@@ -202,6 +202,9 @@ pub fn changed(
     let mut new = old.clone();
     (new.mode, new.mode_for) = (mode.mode, mode.run);
     new.rules = old.rules.clone().with(basis.rules);
+    if given.no_breakpoints {
+        new.rules.breakpoints.clone_from(&basis.rules.breakpoints);
+    }
     set_about(&mut new, given, basis.home)?;
     if given.tools.is_none() && !given.single_call {
         new.tools = tools_now(old, basis.tools);

@@ -170,7 +170,7 @@ async fn gone_on(mut known: Arc<Read>, trace: TraceStore<'_>) -> Result<Option<A
 /// hold any more: it is another log, or something was erased.
 fn beyond(known: &Read, mut tail: ReadLog) -> Option<ReadLog> {
     let is_erased = tail.events.iter().any(|event| matches!(event.kind, EventKind::Erased(_)));
-    let is_same = tail.events.first().is_some() && tail.events.first() == known.log.events.last();
+    let is_same = !tail.events.is_empty() && tail.events.first() == known.log.events.last();
     if is_erased || !is_same || tail.read_only() || !tail.erased.is_empty() {
         return None;
     }

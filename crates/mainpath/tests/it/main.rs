@@ -14,6 +14,7 @@ mod families;
 mod long_logs;
 mod mcp;
 mod operations;
+mod past;
 mod presets;
 mod recorded;
 mod runs;

@@ -51,7 +51,7 @@ fn a_mistake_is_named_with_its_line_and_what_may_have_been_meant() {
         ),
         (
             "[[rules]]\ndecision = \"allow\"\nmatch = \"a\"",
-            "policy.toml, line 1: unknown field `rules`, expected `off` or `rule`; did you mean \"rule\"?",
+            "policy.toml, line 1: unknown field `rules`, expected one of `off`, `rule`, `example`; did you mean \"rule\"?",
         ),
         ("[[rule]]\nmatch = \"a\"", "policy.toml, line 1: missing field `decision`"),
         (
@@ -183,4 +183,30 @@ fn the_example_policies_are_rules_that_decide_as_their_examples_say() {
     }
     read.sort();
     assert_eq!(read, [("ci.toml".into(), 2), ("mail.toml".into(), 3), ("repository.toml".into(), 4)]);
+}
+
+#[test]
+fn examples_of_a_file_are_read_with_their_lines_and_hold_nobody_up() {
+    let text = "[[rule]]\ndecision = \"deny\"\nmatch = \"bash(git push *)\"\n\n[[example]]\ncall = \"bash(git push)\"\nexpect = \"deny\"\nrule = \"user.1\"\n\n[[example]]\nname = \"nobody there\"\ncall = \"write_text_file\"\narguments = { path = \"a\", content = \"b\" }\nexpect = \"allow\"\nmode = \"workspace-write\"\ninteractive = false\norigin = \"web\"\n";
+    let examples = mainpath_policy::policy_examples(mainpath_policy::Layer::User, "policy.toml", text).unwrap();
+    let [first, second] = examples.as_slice() else { panic!("{examples:?}") };
+    assert_eq!((first.line, first.call.as_str(), first.rule.as_deref()), (5, "bash(git push)", Some("user.1")));
+    assert_eq!((first.expect, first.mode), (mainpath_types::Decision::Deny, mainpath_types::ApprovalMode::Ask));
+    assert_eq!((second.line, second.name.as_deref()), (10, Some("nobody there")));
+    assert_eq!(
+        (second.access, second.mode),
+        (mainpath_types::Access::WorkspaceWrite, mainpath_types::ApprovalMode::Deny)
+    );
+    assert_eq!(second.arguments, Some(serde_json::json!({"path": "a", "content": "b"})));
+    assert_eq!(second.origins, [mainpath_types::Origin::Web]);
+    // Wrong or not, they are no part of the rules.
+    let mut policy = mainpath_policy::Policy::new(mainpath_policy::Folders::default());
+    policy.add_file(mainpath_policy::Layer::User, "policy.toml", text).unwrap();
+    assert_eq!(policy.rules().len(), 1);
+    let wrong = mainpath_policy::policy_examples(
+        mainpath_policy::Layer::User,
+        "p",
+        "[[example]]\ncall = \"bash\"\nexpekt = \"deny\"\n",
+    );
+    assert_eq!(wrong.unwrap_err().place, "p, line 3");
 }

@@ -14,6 +14,7 @@ mod details;
 mod files;
 mod hostile;
 mod interface;
+mod predicates;
 mod reading;
 mod support;
 mod verdicts;

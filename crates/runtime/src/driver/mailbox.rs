@@ -180,8 +180,9 @@ impl Driver {
             // Somebody is there now: who would have been asked has answered.
             gate.rules.to_mut().mode = ApprovalMode::Ask;
         }
-        let planned = gate.check(tool.as_deref().unwrap_or_default(), &arguments);
-        let planned = gate.with_hooks(&context.hooks(), planned, &arguments).await;
+        gate.edits = true;
+        let planned = gate.check(tool.as_deref().unwrap_or_default(), &arguments, "");
+        let planned = gate.with_hooks(&context.hooks(), planned, &arguments, "").await;
         // A hook that was asked about these arguments before gives them as they are.
         let changed = planned.arguments.filter(|changed| !is_same(changed, &arguments));
         let changed_by = if changed.is_some() { planned.changed_by } else { Vec::new() };

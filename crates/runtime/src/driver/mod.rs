@@ -22,6 +22,7 @@ use crate::driver::provenance::Provenance;
 use crate::driver::running_summary::RunningSummary;
 use crate::effects::context::EffectContext;
 use crate::gate::judge::JudgeInput;
+use crate::gate::stops::AtStop;
 use crate::observer::{Taken, TraceObserver};
 use crate::prepared::Prepared;
 use crate::prompt::prefix::Prefix;
@@ -200,6 +201,7 @@ impl Driver {
             approved: state.approvals.rules.clone(),
             skills: state.skills_for_tools(),
             patches: state.children.patches.clone(),
+            at: AtStop { trace: self.lease.trace().clone(), spent: state.spent.cost },
         }
     }
 

@@ -134,8 +134,9 @@ async fn begin(context: &EffectContext, attempt: &ModelAttempt) -> Result<(), Fo
 
 /// The hooks before each call of an answer.
 async fn before_tools(context: &EffectContext, gate: &Gate<'_>, reply: &mut Reply) {
+    let said = gate.said(&reply.parts);
     for ReplyCall { planned, written } in reply.calls_mut() {
-        *planned = gate.with_hooks(&context.hooks(), std::mem::take(planned), written.arguments).await;
+        *planned = gate.with_hooks(&context.hooks(), std::mem::take(planned), written.arguments, &said).await;
         if let Some(arguments) = &mut planned.arguments {
             *arguments = context.shared.config.vault.redact_arguments(arguments);
         }

@@ -5,6 +5,7 @@ use crate::effects::hooks::{HookPoint, TraceHooks};
 use crate::gate::facts::{same_server, starts_processes};
 use crate::gate::origins::Origins;
 use crate::gate::schema::OutputSchema;
+use crate::gate::stops::{AtStop, BREAKPOINT};
 use crate::gate::terms::CallTerms;
 use crate::prepared::Prepared;
 use mainpath_policy::{CallFacts, Rules, UrlFact, judge, narrowest};
@@ -25,6 +26,8 @@ pub(crate) struct JudgeInput {
     pub skills: Vec<LoadedSkill>,
     /// What agents have changed in copies.
     pub patches: Vec<ChildPatch>,
+    /// What breakpoints may ask.
+    pub at: AtStop,
 }
 
 /// What judging needs to know.
@@ -48,6 +51,10 @@ pub(crate) struct Gate<'a> {
     pub skills: Vec<LoadedSkill>,
     /// What agents have changed in copies.
     pub patches: Vec<ChildPatch>,
+    /// What breakpoints may ask.
+    pub at: AtStop,
+    /// Whether a person has given the arguments: no breakpoint stops these.
+    pub edits: bool,
 }
 
 impl<'a> Gate<'a> {
@@ -55,7 +62,7 @@ impl<'a> Gate<'a> {
     pub fn of(
         config: &'a Config,
         prepared: &'a Prepared,
-        JudgeInput { origins, approved, skills, patches }: &JudgeInput,
+        JudgeInput { origins, approved, skills, patches, at }: &JudgeInput,
     ) -> Gate<'a> {
         let Prepared { workspace, rules, schema, calls, .. } = prepared;
         let text = prepared.model.as_ref().ok().and_then(|model| model.text);
@@ -79,19 +86,25 @@ impl<'a> Gate<'a> {
             origins: origins.clone(),
             skills: skills.clone(),
             patches: patches.clone(),
+            at: at.clone(),
+            edits: false,
         }
     }
 
-    /// One call: found, its arguments checked, its verdict given.
-    pub fn check(&self, name: &str, arguments: &str) -> PlannedCall {
+    /// One call: found, its arguments checked, its verdict given. `said` is what the model said with it.
+    pub fn check(&self, name: &str, arguments: &str, said: &str) -> PlannedCall {
         match self.tools.plan_in(name, arguments, &self.scene()) {
             Ok(Planned { tool, mut facts, places, asking }) => {
                 let verdict = self.judge(&tool, &mut facts);
                 let internal = self.is_internal(&tool);
-                let verdict = if internal { settled(verdict) } else { self.calls.hold(verdict, self.rules.mode) };
+                let verdict = match internal {
+                    true => settled(verdict),
+                    false => self.stop(self.calls.hold(verdict, self.rules.mode), &facts, said),
+                };
                 // A rule knows a file by its name; what was approved is what it holds now.
                 let by_content = places.iter().any(|place| place.starts_with(CONTENT));
-                let offer = if verdict.decision == Decision::Ask && !by_content { self.offer(&facts) } else { None };
+                let is_asked = verdict.decision == Decision::Ask && verdict.rule != BREAKPOINT;
+                let offer = if is_asked && !by_content { self.offer(&facts) } else { None };
                 let origins = facts.origins.into_iter().filter(|origin| *origin != Origin::Model).collect();
                 let (tool, verdict, destinations) = (Some(tool), Some(verdict), facts.destinations);
                 PlannedCall { tool, verdict, places, origins, destinations, offer, asking, ..PlannedCall::default() }
@@ -105,6 +118,11 @@ impl<'a> Gate<'a> {
                 PlannedCall { tool, problem: Some(problem), ..PlannedCall::default() }
             }
         }
+    }
+
+    /// The verdict on a call, where a breakpoint may stop it: not one whose arguments a person has given.
+    fn stop(&self, verdict: Verdict, facts: &CallFacts, said: &str) -> Verdict {
+        if self.edits { verdict } else { self.calls.breakpoints.stop(&self.at, verdict, facts, said) }
     }
 
     fn scene(&self) -> Scene<'_> {
@@ -187,7 +205,13 @@ impl<'a> Gate<'a> {
 
     /// What the hooks before a tool make of a call that no rule has denied: as it was, denied, or judged afresh with other
     /// arguments.
-    pub async fn with_hooks(&self, hooks: &TraceHooks<'_>, planned: PlannedCall, arguments: &str) -> PlannedCall {
+    pub async fn with_hooks(
+        &self,
+        hooks: &TraceHooks<'_>,
+        planned: PlannedCall,
+        arguments: &str,
+        said: &str,
+    ) -> PlannedCall {
         let (Some(tool), Some(verdict)) = (&planned.tool, &planned.verdict) else { return planned };
         if !hooks.hooks.has(HookPoint::BeforeTool) || verdict.decision == Decision::Deny {
             return planned;
@@ -211,7 +235,7 @@ impl<'a> Gate<'a> {
         match changed {
             None => planned,
             Some(arguments) => {
-                let afresh = self.check(tool, &arguments);
+                let afresh = self.check(tool, &arguments, said);
                 // The model could do nothing about it.
                 let blamed =
                     |problem| format!("The arguments were changed by hook {}: {problem}", changed_by.join(", "));

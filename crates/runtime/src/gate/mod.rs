@@ -7,4 +7,5 @@ pub(crate) mod judge;
 pub(crate) mod origins;
 mod reply;
 pub(crate) mod schema;
+pub(crate) mod stops;
 pub(crate) mod terms;

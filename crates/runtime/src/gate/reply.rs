@@ -21,12 +21,13 @@ impl Gate<'_> {
             Some(Err(problem)) => ((false, Vec::new()), Some((problem, Breach::Protocol))),
         };
         let tokens = estimate_parts(&reply.parts);
+        let said = self.said(&reply.parts);
         let is_call = |part: &Part| matches!(part, Part::ToolCall { .. });
         let last = reply.parts.iter().rposition(is_call);
         let calls = reply.parts.iter().enumerate().filter_map(|(at, part)| match part {
             Part::ToolCall { name, arguments, .. } => {
                 let cut = reply.stop == StopReason::MaxTokens && Some(at) == last;
-                Some(if cut { self.cut_off(name, arguments) } else { self.check(name, arguments) })
+                Some(if cut { self.cut_off(name, arguments, &said) } else { self.check(name, arguments, &said) })
             }
             _ => None,
         });
@@ -62,10 +63,15 @@ impl Gate<'_> {
         }
     }
 
+    /// What a model said with its calls, as far as a breakpoint may ask.
+    pub fn said(&self, parts: &[Part]) -> String {
+        if self.calls.breakpoints.is_empty() { String::new() } else { text_of(parts) }
+    }
+
     /// The last call of an answer that ran into the output limit. Half a call is never run.
-    fn cut_off(&self, name: &str, arguments: &str) -> PlannedCall {
+    fn cut_off(&self, name: &str, arguments: &str, said: &str) -> PlannedCall {
         if serde_json::from_str::<serde::de::IgnoredAny>(arguments).is_ok() {
-            return self.check(name, arguments);
+            return self.check(name, arguments, said);
         }
         let problem = "The answer was cut off at the output limit in the middle of this call, so it was not run. Make \
                        the call again with shorter arguments.";

@@ -1,21 +1,28 @@
 //! What a run's caller says of all its calls, beside the rules: which tools there are at all, and whether they run by themselves.
 
+use crate::gate::stops::Breakpoints;
 use mainpath_policy::{NON_INTERACTIVE, ToolNames};
 use mainpath_types::{ApprovalMode, Decision, Spec, Verdict};
 
 /// What a spec says of all its calls, beside the rules.
-pub(crate) struct CallTerms {
+pub struct CallTerms {
     /// The tools that the caller allows, if not all.
     pub allowed: Option<Vec<ToolNames>>,
     /// Whether calls that rules allow run by themselves.
     pub auto_execute: bool,
+    /// Where it stops.
+    pub(crate) breakpoints: Breakpoints,
 }
 
 impl CallTerms {
     /// The terms of a spec. A name that cannot be read allows nothing.
     pub fn of(spec: &Spec) -> CallTerms {
         let read = || spec.allowed_tools.iter().filter_map(|names| names.parse().ok()).collect();
-        CallTerms { allowed: (!spec.allowed_tools.is_empty()).then(read), auto_execute: spec.auto_execute_tools }
+        CallTerms {
+            allowed: (!spec.allowed_tools.is_empty()).then(read),
+            auto_execute: spec.auto_execute_tools,
+            breakpoints: Breakpoints::of(spec),
+        }
     }
 
     /// Whether the caller allows a tool.

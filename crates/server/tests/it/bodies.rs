@@ -115,7 +115,7 @@ async fn traces_are_found_by_tool_and_by_time_and_events_by_turn_and_from_the_en
         let ids = json["traces"].as_array().unwrap().iter().map(|row| row["trace_id"].as_str().unwrap().to_string());
         ids.collect::<Vec<_>>()
     };
-    assert_eq!(found("tool=read_text_file").await, [reads.clone()]);
+    assert_eq!(found("tool=read_text_file").await, std::slice::from_ref(&reads));
     assert!(found("tool=bash").await.is_empty() && found("tool=%27%22%29").await.is_empty());
     assert_eq!(found("since=2020-01-01T00:00:00Z").await, [says.clone(), reads.clone()]);
     assert_eq!(found("since=2020-01-01T00:00:00Z&until=2999-01-01T00:00:00.5Z").await.len(), 2);

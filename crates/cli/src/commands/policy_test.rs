@@ -1,0 +1,91 @@
+//! `mainpath policy test`: the examples of rule files, held to what all rules together say.
+
+use crate::exit::{Exit, Failure};
+use crate::ui::junit::{JunitCase, write_junit};
+use crate::ui::out::out;
+use crate::ui::text::{number, plain, were};
+use clap::Args;
+use mainpath::policy::{Layer, PolicyExample, policy_examples};
+use mainpath::policy_tests::{ExampleResult, PolicyTests};
+use mainpath::rules::{Sources, project_file, read_files};
+use mainpath::tools::Workspace;
+use mainpath::types::RunRules;
+use mainpath::{Home, agent};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// `mainpath policy test`
+#[derive(Args, Debug)]
+pub struct PolicyTestArgs {
+    /// Rule files to test: their rules hold beside all others [default: your policy.toml and the folder's]
+    pub files: Vec<PathBuf>,
+    /// The folder to work in [default: the current folder]
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+    /// Also write the result for a CI system, as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// As JSON lines
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `mainpath policy test`
+pub fn test(home: &Home, args: PolicyTestArgs) -> Result<Exit, Failure> {
+    let folder = agent::workspace(args.workspace.as_deref())?;
+    let workspace = Workspace::new(&folder, home.protected())?;
+    let run = RunRules { files: read_files(&args.files)?, ..RunRules::default() };
+    let mut tests = PolicyTests::new(home.toolbox().0, workspace, &Sources::new(home), &run)?;
+    tests.confined = mainpath::sandbox::Launcher::current_exe().support().can_confine();
+    let examples = match args.files.is_empty() {
+        true => of_installation(home, &folder)?,
+        false => {
+            let read = run.files.iter().map(|file| examples(Layer::Run, &file.name, &file.text));
+            read.collect::<Result<Vec<_>, _>>()?.concat()
+        }
+    };
+    let results = tests.run(&examples);
+    for result in &results {
+        if args.json {
+            let mut line = json!(result);
+            line.as_object_mut().map(|line| line.insert("passed".into(), result.passed().into()));
+            out(&line.to_string())?;
+        } else if let Some(problem) = result.problem() {
+            out(&plain(&format!("✗ {}, line {}: {}: {problem}", result.file, result.line, result.name)))?;
+        }
+    }
+    if let Some(file) = &args.junit {
+        write_junit(file, "mainpath policy test", &results.iter().map(case).collect::<Vec<_>>())?;
+    }
+    let wrong = results.iter().filter(|result| !result.passed()).count();
+    if !args.json {
+        if results.is_empty() {
+            eprintln!("no [[example]] in the rule files; see docs/queries.md#tests-of-rules");
+        }
+        let wrong = number(wrong as u64);
+        out(&format!("{} checked; {wrong} decided otherwise than expected", were(results.len() as u64, "example")))?;
+    }
+    Ok(if wrong == 0 { Exit::Ok } else { Exit::Denied })
+}
+
+/// The examples of the user's file and of the folder's.
+fn of_installation(home: &Home, folder: &Path) -> Result<Vec<PolicyExample>, Failure> {
+    let (user, project) = (home.config_dir().join("policy.toml"), project_file(&folder.display().to_string()));
+    let mut all = Vec::new();
+    for (layer, file) in [(Layer::User, user), (Layer::Project, project)] {
+        if file.is_file() {
+            for text in read_files(std::slice::from_ref(&file))? {
+                all.extend(examples(layer, &text.name, &text.text)?);
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn examples(layer: Layer, name: &str, text: &str) -> Result<Vec<PolicyExample>, Failure> {
+    policy_examples(layer, name, text).map_err(|wrong| Failure::error(wrong.to_string()))
+}
+
+fn case(result: &ExampleResult) -> JunitCase {
+    JunitCase { class: result.file.clone(), name: result.name.clone(), problem: result.problem() }
+}
