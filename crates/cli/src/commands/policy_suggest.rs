@@ -48,7 +48,7 @@ fn tell(found: &Suggestions, least: usize) -> Result<(), Failure> {
         let name = file.clone().unwrap_or_else(|| "policy.toml beside the configuration".into());
         out(&plain(&format!("# for {name}")))?;
         for rule in rules.iter().filter(|rule| rule.file() == file) {
-            out(&format!("{}", rule.toml().lines().map(plain).collect::<Vec<_>>().join("\n")))?;
+            out(&rule.toml().lines().map(plain).collect::<Vec<_>>().join("\n"))?;
             rule.also_calls.iter().try_for_each(|call| out(&format!("#   also {}", covered(call))))?;
             out("")?;
         }

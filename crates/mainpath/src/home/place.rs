@@ -92,7 +92,6 @@ impl Home {
     }
 
     /// Where the copies of folders are in which something was tried out, by trace; `None` where there is no home to put it into.
-    #[cfg(feature = "home")]
     pub(crate) fn copies(&self) -> Option<PathBuf> {
         let trees = self.worktrees()?.trees;
         Some(trees.parent()?.with_file_name("what-if").join(trees.file_name()?))
