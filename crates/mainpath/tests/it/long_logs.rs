@@ -1,7 +1,6 @@
 //! Logs of thousands of events: what is kept of them between two looks is what the log says.
 
 use crate::support::{Place, WRITE};
-use futures_util::StreamExt;
 use mainpath::prelude::*;
 use mainpath_runtime::erase::What;
 use mainpath_types::{Event, Principal, Seq, TraceId, TraceNamed};
