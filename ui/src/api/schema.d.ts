@@ -1337,10 +1337,76 @@ export interface components {
             /** @description The tool. */
             tool: string;
         };
+        /** @description `action_executed`: an attempt of a call ended. */
+        ActionExecuted: {
+            /**
+             * Format: uint32
+             * @description The attempt, from 1.
+             */
+            attempt: number;
+            /** @description The call. */
+            call: components["schemas"]["CallId"];
+            /**
+             * Format: uint64
+             * @description From start to end, in milliseconds.
+             */
+            elapsed_ms: number;
+            /** @description How it ended. */
+            resolution: components["schemas"]["Resolution"];
+            /** @description What came of it, in numbers: `error`, `chars`, `exit_code`, … Its words are in `observation_recorded`. */
+            result: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description `action_planned`: a call that the model wants made. */
+        ActionPlanned: {
+            /** @description The arguments as they will run: JSON text. */
+            arguments: string;
+            /** @description The call. */
+            call: components["schemas"]["CallId"];
+            /** @description The hooks that have changed the arguments. */
+            changed_by?: string[];
+            /** @description Where its paths lead, if that is not where they are written. */
+            places?: string[];
+            /** @description Why, as the model says. */
+            reason?: string | null;
+            /** @description The tool, as the model names it. */
+            tool: string;
+        };
+        /** @description `action_started`. */
+        ActionStarted: {
+            /**
+             * Format: uint32
+             * @description From 1; higher when a repeatable call runs again after a crash.
+             */
+            attempt: number;
+            /** @description The call. */
+            call: components["schemas"]["CallId"];
+            /** @description The rule that allowed it. */
+            rule: string;
+        };
+        /** @description `action_validated`: what rules say of a call. */
+        ActionValidated: {
+            /** @description The call. */
+            call: components["schemas"]["CallId"];
+            /** @description The tool's own name. */
+            tool?: string | null;
+            /** @description What rules say. */
+            verdict: components["schemas"]["Verdict"];
+        };
         /** @description What was done. */
         Acts: {
             /** @description Newest first. */
             acts: components["schemas"]["Act"][];
+        };
+        /** @description What a goal is that was handed to other agents. */
+        AgentCallGoal: {
+            /** @description The call. */
+            call: components["schemas"]["CallId"];
+            /** @description What the agents are for. */
+            mode: components["schemas"]["ChildMode"];
+            /** @description Their traces. */
+            sub_trace_ids: components["schemas"]["TraceId"][];
         };
         /** @description What an agent is like. What is not said comes from the profile `agent_core` and the configuration of the host. */
         AgentCoreConfig: {
@@ -1427,12 +1493,103 @@ export interface components {
             /** @description Words, or the number of a choice. */
             answer: string;
         };
+        /** @description The preset that an agent was made from: what of it is in no other field of the spec. */
+        AppliedPreset: {
+            /** @description What it tells the agent; it is part of the spec's `instructions`. */
+            instructions?: string;
+            /**
+             * @description Its name.
+             * @default
+             */
+            name?: string;
+            /** @description The skills that it names; `None`: it says nothing of skills. */
+            skills?: string[] | null;
+            /**
+             * @description Where it stood: a file, or `builtin`.
+             * @default
+             */
+            source?: string;
+        };
+        /** @description `approval_denied`. */
+        ApprovalDenied: {
+            /** @description The person or the rule. */
+            by?: string | null;
+            /** @description The call. */
+            call: components["schemas"]["CallId"];
+            /** @description Why. */
+            reason?: string | null;
+        };
+        /** @description `approval_granted`. */
+        ApprovalGranted: {
+            /** @description Arguments to use instead of the model's. */
+            arguments?: string | null;
+            /** @description What the edited arguments say about the waiting, where the call asks a person. */
+            asking?: components["schemas"]["Asking"] | null;
+            /** @description Who approved. */
+            by: components["schemas"]["Principal"];
+            /** @description The call. */
+            call: components["schemas"]["CallId"];
+            /** @description The hooks that changed what the approver gave, in order. */
+            changed_by?: string[];
+            /** @description Where the paths in them led when rules judged them; see [`PlannedCall::places`](crate::PlannedCall::places). */
+            places?: string[];
+            /** @description A rule that was made of the approval. It allows calls like this one for the rest of the trace. */
+            rule?: string | null;
+            /** @description What rules said about the edited arguments. */
+            verdict?: components["schemas"]["Verdict"] | null;
+        };
         /** @description What happens to calls that a rule wants a person to decide. */
         ApprovalMode: "ask" | "deny" | "yes";
         /** @description Calls that wait for an approval. */
         Approvals: {
             /** @description The calls. */
             approvals: components["schemas"]["OpenCall"][];
+        };
+        /** @description `arguments_delta`: more of a call's arguments. */
+        ArgumentsPiece: {
+            /**
+             * Format: uint16
+             * @description Which call of this answer, from 0.
+             */
+            index: number;
+            /** @description The tool's name, when it became known with this piece. */
+            name?: string | null;
+            /** @description The new text. */
+            text: string;
+        } & ({
+            /** Format: uint32 */
+            request: number;
+        } | {
+            /** Format: uint32 */
+            attempt: number;
+        } | {
+            effect: unknown;
+        });
+        /** @description Something that a call produced and that lies in a blob. */
+        Artifact: {
+            /**
+             * Format: uint64
+             * @description Its size in bytes.
+             */
+            bytes: number;
+            /** @description The blob. */
+            hash: components["schemas"]["BlobHash"];
+            /** @description Its media type. */
+            media_type: string;
+            /** @description A name to show, such as `stdout`. */
+            name: string;
+        };
+        /** @description What a call that asks a person says about the waiting, read from its arguments before they were recorded. */
+        Asking: {
+            /** @description The answer that counts when nobody has answered by then. */
+            default?: string | null;
+            /**
+             * Format: uint64
+             * @description How long an answer is waited for, in milliseconds; `None` for as long as it takes.
+             */
+            expires_ms?: number | null;
+            /** @description The contact that the question is sent to, by name. `None`: it is asked where the run is followed. */
+            to?: string | null;
         };
         /** @description How much of it. */
         AuditQuery: {
@@ -1453,6 +1610,155 @@ export interface components {
             /** @description Where it can be watched: server-sent events. */
             watch: string;
         };
+        /** @description The hash of a blob's bytes: SHA-256, 64 lower-case hex digits. */
+        BlobHash: string;
+        /** @description `branch_closed`. */
+        BranchClosed: {
+            /** @description Whether it reached its aim. */
+            done: boolean;
+            /** @description What it was for. */
+            kind: components["schemas"]["BranchKind"];
+        };
+        /** @description What a side branch is for. */
+        BranchKind: "repair" | "compaction" | "aside";
+        /** @description `branch_opened`. */
+        BranchOpened: {
+            /**
+             * Format: uint64
+             * @description The request of a person's that it follows, which may say what matters.
+             */
+            asked?: number | null;
+            /** @description The first of the newest messages that the model is not shown for this summary, since they do not fit; they stay as they are. */
+            before?: components["schemas"]["Seq"] | null;
+            /** @description Who summarises, where it is for that. */
+            by?: components["schemas"]["SummaryMode"];
+            /** @description What it is for. */
+            kind: components["schemas"]["BranchKind"];
+            /** @description The plan as the model that summarises is shown it. */
+            plan?: components["schemas"]["PlanView"] | null;
+            /** @description The number of its first message, if it has any. */
+            seq: components["schemas"]["Seq"];
+            /**
+             * Format: uint32
+             * @description That message's estimated size.
+             */
+            tokens: number;
+        };
+        /** @description What a malformed answer does not keep to. */
+        Breach: "protocol" | "schema";
+        /** @description `budget_changed`: limits that a new spec changes. */
+        BudgetChanged: {
+            /** @description Who changed them, where that is known. */
+            by?: components["schemas"]["Principal"] | null;
+        } & {
+            [key: string]: components["schemas"]["LimitChange"];
+        };
+        /** @description Whether a budget stops a call or asks for a last answer. */
+        BudgetMode: "hard" | "soft";
+        /** @description `call_cancelling`. */
+        CallCancelling: {
+            /** @description The call. */
+            call: components["schemas"]["CallId"];
+            /** @description Why. */
+            cause: components["schemas"]["CancelCause"];
+        };
+        /** @description `call_delayed`. */
+        CallDelayed: {
+            /** @description The call. */
+            call: components["schemas"]["CallId"];
+            /**
+             * Format: uint64
+             * @description When it may start.
+             */
+            until: number;
+        };
+        /** @description `call_due`. */
+        CallDue: {
+            /** @description The call. */
+            call: components["schemas"]["CallId"];
+        };
+        /** @description A tool call: the assistant message that made it and its place among that message's calls, from 0. Written `12.0`. */
+        CallId: string;
+        /** @description `call_probing`. */
+        CallProbing: {
+            /** @description The call. */
+            call: components["schemas"]["CallId"];
+        };
+        /**
+         * @description `call_reopened`: a call that was denied, and approved since, is made after all. Its new row has the number of this message and the
+         *     old one's place in it.
+         */
+        CallReopened: {
+            /**
+             * Format: uint64
+             * @description The event that approved it.
+             */
+            grant: number;
+            /** @description The call that was denied. */
+            of: components["schemas"]["CallId"];
+            /** @description The number of the message that says so. */
+            seq: components["schemas"]["Seq"];
+        };
+        /** @description `call_resolved`. */
+        CallResolved: {
+            /**
+             * Format: uint32
+             * @description The attempt that ended; 0 when it never started.
+             */
+            attempt: number;
+            /** @description Who decided, where a person or a rule did. */
+            by?: components["schemas"]["Principal"] | null;
+            /** @description The call. */
+            call: components["schemas"]["CallId"];
+            /** @description Why. */
+            cause: components["schemas"]["ResolveCause"];
+            /**
+             * Format: uint64
+             * @description From start to end, in milliseconds.
+             * @default 0
+             */
+            elapsed_ms?: number;
+            /**
+             * Format: uint32
+             * @description The size of its long-term line, if it has one.
+             */
+            memory?: number | null;
+            /** @description What came back, if something did. */
+            output?: components["schemas"]["ToolOutput"] | null;
+            /** @description The person's or the rule's reason for a denial. */
+            reason?: string | null;
+            /**
+             * Format: uint32
+             * @description In how many answers the same call has come to the same result by now, where the model is told so; else 0.
+             */
+            repeated?: number;
+            /** @description How it ended. */
+            resolution: components["schemas"]["Resolution"];
+            /**
+             * Format: uint32
+             * @description The result's estimated size.
+             */
+            tokens: number;
+        };
+        /** @description `call_retried`. */
+        CallRetried: {
+            /**
+             * Format: uint32
+             * @description The attempt that failed.
+             */
+            attempt: number;
+            /** @description The call. */
+            call: components["schemas"]["CallId"];
+            /** @description How it failed. */
+            output: components["schemas"]["ToolOutput"];
+        };
+        /** @description `calls_recalled`. */
+        CallsRecalled: {
+            /** @description The calls, oldest first. */
+            calls: components["schemas"]["CallId"][];
+        };
+        /** @description Why a started call is ended. */
+        CancelCause: "timeout" | "closing" | "interrupt";
         /** @description A conversation to be answered. */
         ChatBody: {
             /** @description The conversation, the last message being a user's. What it says to the system is added to the agent's instructions. */
@@ -1512,10 +1818,33 @@ export interface components {
             /** @description The verdict. */
             verdict: components["schemas"]["Verdict"];
         };
+        /** @description How many agents an agent may start. They count per run, and what children start counts as well. */
+        ChildLimits: {
+            /**
+             * Format: uint16
+             * @description How many may work at a time.
+             * @default 6
+             */
+            at_once?: number;
+            /**
+             * Format: uint8
+             * @description How many generations of agents may be below this one; 0: it may start none.
+             * @default 1
+             */
+            depth?: number;
+            /**
+             * Format: uint16
+             * @description How many there may be in a run.
+             * @default 24
+             */
+            in_all?: number;
+        };
         /** @description What a child is for. */
         ChildMode: "delegate" | "explore" | "evaluate";
         /** @description How a child ended. */
         ChildOutcome: "result" | "partial" | "failed" | "stopped";
+        /** @description Where a child works. */
+        ChildPlace: "reading" | "own" | "alone" | "elsewhere";
         /** @description An answer. */
         Choice: {
             /** @description `stop`; `length` at a limit; `content_filter` where rules or people denied what the agent wanted. */
@@ -1530,8 +1859,84 @@ export interface components {
             /** @description What was said. */
             message: components["schemas"]["Said"];
         };
+        /** @description `clear_requested`. */
+        ClearRequested: {
+            /** @description Who asked. */
+            by: components["schemas"]["Principal"];
+        };
+        /** @description How a command ended, and how much it wrote. */
+        CommandEnd: {
+            /**
+             * Format: int32
+             * @description Its exit code; none where it was killed.
+             */
+            exit_code?: number | null;
+            /**
+             * Format: uint64
+             * @description Bytes of its standard error.
+             */
+            stderr_bytes: number;
+            /**
+             * Format: uint64
+             * @description Bytes of its standard output.
+             */
+            stdout_bytes: number;
+        };
         /** @description What a summary is to keep. */
         CompactBody: {
+            /** @description What the summary should keep in mind. */
+            hint?: string | null;
+        };
+        /** @description `compacted`. */
+        Compacted: {
+            /** @description Earlier messages of which what they demand is shown, oldest first. */
+            demands?: components["schemas"]["Seq"][];
+            /**
+             * Format: uint32
+             * @description In how many tokens a model's summary is shown that is longer than it may be: its beginning and its end.
+             */
+            excerpt?: number | null;
+            /** @description The first message that is shown; `None`: nothing before the node is. */
+            first_kept?: components["schemas"]["Seq"] | null;
+            /** @description What stands below a model's summary. Logs of before have none. */
+            floor?: components["schemas"]["SummaryFloor"] | null;
+            /** @description What is said of what is left out. Logs of before have none. */
+            note?: components["schemas"]["LeftOutNote"] | null;
+            /** @description Later messages that are left out. A call and its results are left out together. */
+            omitted?: [
+                components["schemas"]["Seq"],
+                components["schemas"]["Seq"]
+            ][];
+            /** @description An earlier message that demands more than there is room for, of which some is shown, and in how many tokens. */
+            partly?: [
+                components["schemas"]["Seq"],
+                number
+            ] | null;
+            /** @description Earlier messages that are shown all the same, oldest first. */
+            pinned: components["schemas"]["Seq"][];
+            /** @description The node's number. */
+            seq: components["schemas"]["Seq"];
+            /** @description Results of which only a part is shown, in the order of calls. */
+            shortened?: components["schemas"]["Shortened"][];
+            /** @description Whether the model is told that some of what the summary tells of is still shown. In logs of before it was told that nothing is. */
+            some_shown?: boolean;
+            /**
+             * Format: uint64
+             * @description The event whose text is the summary; this one, where `text` has it.
+             */
+            summary: number;
+            /** @description A summary that was made by rules. */
+            text?: string | null;
+            /**
+             * Format: uint32
+             * @description The summary's size as it is shown, without the note.
+             */
+            tokens: number;
+        };
+        /** @description `compaction_requested`. */
+        CompactionRequested: {
+            /** @description Who asked. */
+            by: components["schemas"]["Principal"];
             /** @description What the summary should keep in mind. */
             hint?: string | null;
         };
@@ -1617,6 +2022,38 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description `context_cut`. */
+        ContextCut: {
+            /** @description Why. */
+            cause: components["schemas"]["CutCause"];
+            /** @description Earlier messages of which what they demand is shown, oldest first. */
+            demands?: components["schemas"]["Seq"][];
+            /** @description The first message that is shown; `None`: nothing before the node is. */
+            first_kept?: components["schemas"]["Seq"] | null;
+            /** @description What is said of what is left out, where anything is. Logs of before have none. */
+            note?: components["schemas"]["LeftOutNote"] | null;
+            /** @description Later messages that are left out. A call and its results are left out together. */
+            omitted?: [
+                components["schemas"]["Seq"],
+                components["schemas"]["Seq"]
+            ][];
+            /** @description An earlier message that demands more than there is room for, of which some is shown, and in how many tokens. */
+            partly?: [
+                components["schemas"]["Seq"],
+                number
+            ] | null;
+            /** @description Earlier messages that are shown all the same, oldest first. */
+            pinned: components["schemas"]["Seq"][];
+            /** @description The node's number. */
+            seq: components["schemas"]["Seq"];
+            /** @description Results of which only a part is shown, in the order of calls. */
+            shortened?: components["schemas"]["Shortened"][];
+            /**
+             * Format: uint64
+             * @description The `compacted` event whose summary stands before the note, where there is one.
+             */
+            summary?: number | null;
+        };
         /** @description Which request. */
         ContextQuery: {
             /**
@@ -1625,10 +2062,24 @@ export interface components {
              */
             turn?: number | null;
         };
+        /** @description `continue_requested`. */
+        ContinueRequested: {
+            /** @description Who asked. */
+            by: components["schemas"]["Principal"];
+        };
         /** @description A conversation. */
         Conversation: string | {
             [key: string]: unknown;
         }[];
+        /** @description Of which folder a workspace is a copy. */
+        Copied: {
+            /** @description The folder. Whatever is trusted there is trusted in the copy, and nothing else; rules about it are about the copy. */
+            of: string;
+            /** @description The folder of the git repository, where commands that work in `of` see it. */
+            repository?: string | null;
+        };
+        /** @description Why the context was cut. */
+        CutCause: "window" | "overflow" | "expand" | "goals" | "full" | "once";
         /** @description A decision on a call. */
         DecideBody: {
             /** @description With an approval: other arguments than the model's; rules judge them afresh. */
@@ -1651,6 +2102,20 @@ export interface components {
         Decision: "allow" | "ask" | "deny";
         /** @description What is decided. */
         Decision2: "approve" | "deny";
+        /**
+         * @description An argument that says where a call goes or to whom (a recipient, an address, an account, an id, a path), whose value was said by
+         *     no person of the trace and stands in no field that a server fills.
+         */
+        Destination: {
+            /** @description The argument: its names from the outside in, with dots between. */
+            argument: string;
+            /** @description The call whose result says it in a text, such as a mail or a page. `None`: no call of this trace does so in these letters. */
+            call?: components["schemas"]["CallId"] | null;
+            /** @description That call's tool. */
+            tool?: string | null;
+            /** @description The value, or the address in it. */
+            value: string;
+        };
         /** @description What Mainpath adds to its answers: where the run is, and how it ended. */
         Details: {
             /**
@@ -1681,8 +2146,21 @@ export interface components {
             /** @description What it waits for: `approval 4.0`, `answer 4.0`, … */
             waits_for?: string[];
         };
+        /** @description The fields of a turn under [`Protocol::Json`]. */
+        Dialect: "agent_core" | "skills";
+        /** @description What a tool can do to the world. */
+        EffectClass: "read-only" | "idempotent" | "local-write" | "message-send" | "process-control" | "ui-control" | "ask-person" | "start-child" | "side-effecting";
         /** @description How much a model thinks before it answers. */
         Effort: "low" | "medium" | "high";
+        /** @description `erased`. */
+        Erased: {
+            /** @description Who asked. */
+            by: components["schemas"]["Principal"];
+            /** @description The events that lost their content, oldest first, and what is left of each. */
+            left: components["schemas"]["Left"][];
+            /** @description Why, where somebody said so. */
+            why?: string | null;
+        };
         /** @description What is wrong, in OpenAI's form. */
         ErrorAnswer: {
             /** @description What is wrong. */
@@ -1698,6 +2176,212 @@ export interface components {
             param?: string | null;
             /** @description `invalid_request_error`, `permission_error`, `rate_limit_error` or `server_error`. */
             type: string;
+        };
+        /** @description What happened. */
+        EventKind: {
+            data: components["schemas"]["SpecChanged"];
+            /** @constant */
+            type: "spec_changed";
+        } | {
+            data: components["schemas"]["MessageQueued"];
+            /** @constant */
+            type: "message_queued";
+        } | {
+            data: components["schemas"]["MessageJoined"];
+            /** @constant */
+            type: "message_joined";
+        } | {
+            data: components["schemas"]["RunStarted"];
+            /** @constant */
+            type: "run_started";
+        } | {
+            data: components["schemas"]["RunClosing"];
+            /** @constant */
+            type: "run_closing";
+        } | {
+            data: components["schemas"]["RunFinished"];
+            /** @constant */
+            type: "run_finished";
+        } | {
+            data: components["schemas"]["ModelRequested"];
+            /** @constant */
+            type: "model_requested";
+        } | {
+            data: components["schemas"]["ModelFinished"];
+            /** @constant */
+            type: "model_finished";
+        } | {
+            data: components["schemas"]["ModelMalformed"];
+            /** @constant */
+            type: "model_malformed";
+        } | {
+            data: components["schemas"]["ModelFailed"];
+            /** @constant */
+            type: "model_failed";
+        } | {
+            data: components["schemas"]["ModelAbandoned"];
+            /** @constant */
+            type: "model_abandoned";
+        } | {
+            data: components["schemas"]["RetryDue"];
+            /** @constant */
+            type: "retry_due";
+        } | {
+            data: components["schemas"]["ActionStarted"];
+            /** @constant */
+            type: "action_started";
+        } | {
+            data: components["schemas"]["ApprovalGranted"];
+            /** @constant */
+            type: "approval_granted";
+        } | {
+            data: components["schemas"]["CallReopened"];
+            /** @constant */
+            type: "call_reopened";
+        } | {
+            data: components["schemas"]["CallDelayed"];
+            /** @constant */
+            type: "call_delayed";
+        } | {
+            data: components["schemas"]["CallDue"];
+            /** @constant */
+            type: "call_due";
+        } | {
+            data: components["schemas"]["CallRetried"];
+            /** @constant */
+            type: "call_retried";
+        } | {
+            data: components["schemas"]["CallCancelling"];
+            /** @constant */
+            type: "call_cancelling";
+        } | {
+            data: components["schemas"]["CallProbing"];
+            /** @constant */
+            type: "call_probing";
+        } | {
+            data: components["schemas"]["FilesKept"];
+            /** @constant */
+            type: "files_kept";
+        } | {
+            data: components["schemas"]["CallResolved"];
+            /** @constant */
+            type: "call_resolved";
+        } | {
+            data: components["schemas"]["LateResult"];
+            /** @constant */
+            type: "late_result";
+        } | {
+            data: components["schemas"]["TurnFinished"];
+            /** @constant */
+            type: "turn_finished";
+        } | {
+            data: components["schemas"]["ContinueRequested"];
+            /** @constant */
+            type: "continue_requested";
+        } | {
+            data: components["schemas"]["RewindRequested"];
+            /** @constant */
+            type: "rewind_requested";
+        } | {
+            data: components["schemas"]["Rewound"];
+            /** @constant */
+            type: "rewound";
+        } | {
+            data: components["schemas"]["FilesRestored"];
+            /** @constant */
+            type: "files_restored";
+        } | {
+            data: components["schemas"]["ClearRequested"];
+            /** @constant */
+            type: "clear_requested";
+        } | {
+            data: components["schemas"]["SessionCleared"];
+            /** @constant */
+            type: "session_cleared";
+        } | {
+            data: components["schemas"]["Forked"];
+            /** @constant */
+            type: "forked";
+        } | {
+            data: components["schemas"]["Omitted"];
+            /** @constant */
+            type: "omitted";
+        } | {
+            data: components["schemas"]["BranchOpened"];
+            /** @constant */
+            type: "branch_opened";
+        } | {
+            data: components["schemas"]["BranchClosed"];
+            /** @constant */
+            type: "branch_closed";
+        } | {
+            data: components["schemas"]["CompactionRequested"];
+            /** @constant */
+            type: "compaction_requested";
+        } | {
+            data: components["schemas"]["Compacted"];
+            /** @constant */
+            type: "compacted";
+        } | {
+            data: components["schemas"]["ContextCut"];
+            /** @constant */
+            type: "context_cut";
+        } | {
+            data: components["schemas"]["CallsRecalled"];
+            /** @constant */
+            type: "calls_recalled";
+        } | {
+            data: components["schemas"]["Injected"];
+            /** @constant */
+            type: "injected";
+        } | {
+            data: components["schemas"]["GoalsChanged"];
+            /** @constant */
+            type: "goals_changed";
+        } | {
+            data: components["schemas"]["MailRefused"];
+            /** @constant */
+            type: "mail_refused";
+        } | {
+            data: components["schemas"]["TailCut"];
+            /** @constant */
+            type: "tail_cut";
+        } | {
+            data: components["schemas"]["MessageImported"];
+            /** @constant */
+            type: "message_imported";
+        } | {
+            data: components["schemas"]["SkillSelected"];
+            /** @constant */
+            type: "skill_selected";
+        } | {
+            data: components["schemas"]["ResourceLoaded"];
+            /** @constant */
+            type: "resource_loaded";
+        } | {
+            data: components["schemas"]["Erased"];
+            /** @constant */
+            type: "erased";
+        } | {
+            data: components["schemas"]["SubTraceStarted"];
+            /** @constant */
+            type: "sub_trace_started";
+        } | {
+            data: components["schemas"]["SubTraceCompleted"];
+            /** @constant */
+            type: "sub_trace_completed";
+        } | {
+            data: components["schemas"]["TraceNamed"];
+            /** @constant */
+            type: "trace_named";
+        } | {
+            data: components["schemas"]["MessageReceived"];
+            /** @constant */
+            type: "message_received";
+        } | {
+            data: components["schemas"]["QuestionSent"];
+            /** @constant */
+            type: "question_sent";
         };
         /** @description From where, and what. */
         EventsQuery: {
@@ -1716,12 +2400,22 @@ export interface components {
              */
             follow?: boolean;
             /**
+             * @description Of a page: the last ones.
+             * @default false
+             */
+            last?: boolean;
+            /**
              * Format: uint64
              * @description Of a page: at most so many log events.
              */
             limit?: number | null;
             /** @description The same under its other name. */
             since_event_id?: string | null;
+            /**
+             * Format: uint32
+             * @description Of a page: from the beginning of this turn on.
+             */
+            turn?: number | null;
         };
         /** @description A request that was executed. */
         Executed: {
@@ -1756,6 +2450,36 @@ export interface components {
             /** @description In one line. */
             message: string;
         };
+        /** @description A model to go on with when the first one fails for good, with what a spec says of a model. */
+        Fallback: {
+            /**
+             * Format: uint32
+             * @description Its window in tokens.
+             */
+            context_window: number;
+            /** @description The model in Mainpath's notation. */
+            model: string;
+            /**
+             * @description What it costs.
+             * @default {
+             *       "cache_read": 0,
+             *       "cache_write": 0,
+             *       "input": 0,
+             *       "output": 0
+             *     }
+             */
+            price?: components["schemas"]["Price"];
+            /**
+             * Format: uint32
+             * @description The part of the window kept free for the answer.
+             */
+            reserved_output: number;
+            /**
+             * Format: double
+             * @description Its sampling temperature.
+             */
+            temperature?: number | null;
+        };
         /** @description A field that cannot be used. */
         FieldProblem: {
             /** @description What is wrong with it. */
@@ -1765,8 +2489,71 @@ export interface components {
             /** @description The field, as a JSON pointer; empty for the whole. */
             pointer: string;
         };
+        /** @description A file, or a symbolic link, that was changed. */
+        FileChange: {
+            /** @description What it was afterwards. Its content is kept where a call wrote it, or the next one changed it. */
+            after: components["schemas"]["FileState"];
+            /** @description What it was before. Its content lies in the blob of the hash. */
+            before: components["schemas"]["FileState"];
+            /** @description Which: the path from the workspace's root, no link on the way. */
+            path: string;
+        };
+        /** @description What a file was at a moment. */
+        FileState: {
+            /** @constant */
+            is: "absent";
+        } | {
+            /**
+             * Format: uint64
+             * @description Its size.
+             */
+            bytes: number;
+            /** @description The SHA-256 of its content. */
+            hash: components["schemas"]["BlobHash"];
+            /** @constant */
+            is: "file";
+            /**
+             * Format: uint32
+             * @description Its mode bits, the low twelve.
+             */
+            mode: number;
+        } | {
+            /** @description The SHA-256 of where it leads, as it is written in the link, which lies in a blob as a file's content does. */
+            hash: components["schemas"]["BlobHash"];
+            /** @constant */
+            is: "link";
+        } | {
+            /** @constant */
+            is: "unknown";
+        };
+        /** @description `files_kept`. */
+        FilesKept: {
+            /**
+             * Format: uint32
+             * @description Which of its attempts.
+             */
+            attempt: number;
+            /** @description The call that is about to change them. */
+            call: components["schemas"]["CallId"];
+            /** @description What they hold, and what they are to hold. Whether it came to that, the call's result says, or a look at the file. */
+            changes: components["schemas"]["FileChange"][];
+        };
+        /** @description `files_restored`. */
+        FilesRestored: {
+            /** @description Who asked. */
+            by: components["schemas"]["Principal"];
+            /** @description What is overwritten, which is kept, and what it becomes. */
+            changes: components["schemas"]["FileChange"][];
+            /**
+             * Format: uint64
+             * @description To what they were after this event; in a fork, of the trace that it was made from.
+             */
+            to: number;
+        };
         /** @description Why a run ended. The strings are published and never change. */
         FinishReason: "final" | "stopped" | "max_turns" | "max_tool_calls" | "max_script_runs" | "timeout" | "token_budget" | "money_budget" | "max_output" | "context_limit" | "repeated_failure" | "protocol_error" | "schema_error" | "approval_needed" | "denied" | "model_error" | "tool_error" | "internal_error";
+        /** @description When the messages of finished goals are left out. */
+        Finished: "lazy" | "every_turn";
         /** @description In which folder. */
         FolderQuery: {
             /** @description The folder, within those that the server allows; without it, the first of them. */
@@ -1780,12 +2567,185 @@ export interface components {
              */
             at_sequence?: number | null;
         };
+        /** @description `forked`. */
+        Forked: {
+            /** @description The message to fork at, as asked; 0 is before the first. */
+            at: components["schemas"]["Seq"];
+            /** @description Who asked. */
+            by: components["schemas"]["Principal"];
+            /**
+             * Format: uint64
+             * @description The last event that was taken over from there; it has the same number here.
+             */
+            event: number;
+            /** @description The trace whose beginning this one has. */
+            from: components["schemas"]["TraceId"];
+        };
         /** @description The kinds of forms. */
         FormKind: "text" | "json_object" | "json_schema";
+        /** @description A node of the plan. */
+        Goal: {
+            /** @description The agents that it was handed to, if a call that starts agents made it. */
+            agent_call?: components["schemas"]["AgentCallGoal"] | null;
+            /** @description What is to be reached. */
+            description: string;
+            /** @description Its number. */
+            id: components["schemas"]["GoalId"];
+            /** @description The last message before it was made; a rewind to an earlier one drops it. */
+            made_after?: components["schemas"]["Seq"] | null;
+            /** @description The goal that it serves. */
+            parent?: components["schemas"]["GoalId"] | null;
+            /** @description Why it was added. */
+            reason?: string;
+            /** @description Where it stands. */
+            status: components["schemas"]["GoalStatus"];
+            /** @description What the model calls it, where it named it: the id of a step. */
+            step?: string | null;
+            /** @description What came of it, once it is completed or abandoned. */
+            summary?: string | null;
+        };
+        /** @description What is done to a goal. */
+        GoalChange: "add" | "focus" | "patch" | "done" | "abandon";
+        /** @description `goal_added`, `goal_updated`. What is not said stays. */
+        GoalChanged: {
+            /** @description The goal that it follows. */
+            after?: components["schemas"]["GoalId"] | null;
+            /** @description Who changes it, where it is not the model. */
+            by?: components["schemas"]["Principal"] | null;
+            /** @description What is to be reached. */
+            description?: string | null;
+            /** @description The goal. */
+            id?: components["schemas"]["GoalId"] | null;
+            /** @description What is done. */
+            op: components["schemas"]["GoalChange"];
+            /** @description Why. */
+            reason?: string | null;
+            /** @description Where it stands. */
+            status?: components["schemas"]["GoalStatus"] | null;
+            /** @description What came of it. */
+            summary?: string | null;
+            /** @description The goal that it serves. */
+            under?: components["schemas"]["GoalId"] | null;
+        };
+        /**
+         * Format: uint32
+         * @description A goal's number; never reused.
+         */
+        GoalId: number;
+        /** @description One change of the plan. */
+        GoalOp: {
+            /** @description The goal that it follows. */
+            after?: components["schemas"]["GoalId"] | null;
+            /** @description What is to be reached. */
+            description: string;
+            /** @constant */
+            op: "add";
+            /**
+             * @description Why.
+             * @default
+             */
+            reason?: string;
+            /** @description The goal that it serves. */
+            under?: components["schemas"]["GoalId"] | null;
+        } | {
+            /** @description Which. */
+            id: components["schemas"]["GoalId"];
+            /** @constant */
+            op: "focus";
+        } | {
+            /** @description Which; the one in focus if it is not said. */
+            id?: components["schemas"]["GoalId"] | null;
+            /** @constant */
+            op: "done";
+            /** @description What came of it. */
+            summary: string;
+        } | {
+            /** @description Which; the one in focus if it is not said. */
+            id?: components["schemas"]["GoalId"] | null;
+            /** @constant */
+            op: "abandon";
+            /** @description Why. */
+            summary: string;
+        } | {
+            /** @description What is to be reached. */
+            description?: string | null;
+            /** @description Which. */
+            id: components["schemas"]["GoalId"];
+            /** @constant */
+            op: "patch";
+            /** @description Why. */
+            reason?: string | null;
+            /** @description Where it stands. */
+            status?: components["schemas"]["GoalStatus"] | null;
+        } | {
+            /** @constant */
+            op: "set";
+            /** @description The steps, each after the one that it serves. */
+            steps: components["schemas"]["Step2"][];
+        } | {
+            /** @constant */
+            op: "update";
+            /** @description The steps, each after the one that it serves. */
+            steps: components["schemas"]["Step2"][];
+        } | {
+            /** @description What is taken to be so. */
+            assumptions?: string[] | null;
+            /** @description What must be kept to. */
+            constraints?: string[] | null;
+            /** @description What all goals serve. */
+            mission?: string | null;
+            /** @constant */
+            op: "terms";
+        } | {
+            /** @constant */
+            op: "pin";
+            /** @description The words. */
+            text: string;
+        } | {
+            /**
+             * Format: uint32
+             * @description Its place among the pins, from 1.
+             */
+            number: number;
+            /** @constant */
+            op: "unpin";
+        };
+        /** @description Where a goal stands. */
+        GoalStatus: "pending" | "in_progress" | "completed" | "abandoned";
+        /** @description `goals_changed`. */
+        GoalsChanged: {
+            /** @description Who asked. */
+            by: components["schemas"]["Principal"];
+            /** @description The operations, applied in order. */
+            ops: components["schemas"]["GoalOp"][];
+        };
+        /** @description What a hook of the owner's wants the model to know. */
+        HookText: {
+            /** @description Its name. */
+            hook: string;
+            /** @description Why it said nothing, where it failed. */
+            problem?: string | null;
+            /** @description What it said. */
+            text?: string;
+        };
         /** @description Why a response is incomplete. */
         Incomplete: {
             /** @description `max_output_tokens`, `content_filter` where it was denied what it wanted, or `null`: see `mainpath.finish_reason`. */
             reason?: string | null;
+        };
+        /** @description `injected`. */
+        Injected: {
+            /** @description What the hooks that were asked said, which is told after that, and which of them failed. */
+            hooks?: components["schemas"]["HookText"][];
+            /** @description The node's number. */
+            seq: components["schemas"]["Seq"];
+            /** @description What the model is told of its plan and its budgets. */
+            text: string;
+            /**
+             * Format: uint32
+             * @description The estimated size of all that it is told.
+             */
+            tokens: number;
         };
         /** @description Of what was sent. */
         InputDetails: {
@@ -1799,6 +2759,23 @@ export interface components {
              * @description Read from the vendor's cache.
              */
             cached_tokens: number;
+        };
+        /** @description A part of the system text that did not come with Mainpath. */
+        InstructionPart: {
+            /**
+             * Format: uint64
+             * @description Its size in bytes, as it is part of the text.
+             */
+            bytes: number;
+            /** @description The SHA-256 of the part. */
+            hash: string;
+            /** @description Where it came from: a file, or `owner`. */
+            source: string;
+            /**
+             * Format: uint32
+             * @description Its estimated size in tokens.
+             */
+            tokens: number;
         };
         /** @description Which call. */
         InterruptBody: {
@@ -1841,6 +2818,48 @@ export interface components {
         };
         /** @description For which calls an approval holds beside the one that is approved. */
         Lasting: "trace" | "always";
+        /** @description `late_result`. */
+        LateResult: {
+            /**
+             * Format: uint32
+             * @description The attempt that answered.
+             */
+            attempt: number;
+            /** @description The call. */
+            call: components["schemas"]["CallId"];
+            /** @description What came back. */
+            output: components["schemas"]["ToolOutput"];
+        };
+        /** @description What is left of an event whose content was erased. */
+        Left: {
+            /**
+             * Format: uint64
+             * @description Which.
+             */
+            event: number;
+            /** @description The same fact without its words: see [`EventKind::without_words`]. */
+            kind: components["schemas"]["EventKind"];
+        };
+        /**
+         * @description What a request says of the messages that it does not show: which they are, what came of them, how to look them up. It stands
+         *     behind the summary, or where a summary would stand.
+         */
+        LeftOutNote: {
+            /** @description The words. */
+            text: string;
+            /**
+             * Format: uint32
+             * @description Their estimated size.
+             */
+            tokens: number;
+        };
+        /** @description What a limit was and is. */
+        LimitChange: {
+            /** @description What it was. */
+            from: unknown;
+            /** @description What it is. */
+            to: unknown;
+        };
         /** @description Limits of a run. 0 takes one away. */
         Limits: {
             /**
@@ -1904,6 +2923,124 @@ export interface components {
              */
             timeout_s?: number | null;
         };
+        /** @description The limits of a run. `None` and 0 mean unlimited; every limit counts per run. */
+        Limits2: {
+            /**
+             * Format: uint64
+             * @description How long an approval is waited for, in milliseconds; then the call is denied.
+             * @default null
+             */
+            approval_timeout_ms?: number | null;
+            /**
+             * @description Whether the token and money budgets are checked before a call, or end with one last answer.
+             * @default hard
+             */
+            budget?: components["schemas"]["BudgetMode"];
+            /**
+             * Format: uint32
+             * @description How often a call that can be repeated is made again by itself when it failed for the moment.
+             * @default 0
+             */
+            call_retries?: number;
+            /**
+             * Format: uint64
+             * @description Wall time of one tool call in milliseconds.
+             * @default null
+             */
+            call_timeout_ms?: number | null;
+            /**
+             * Format: uint32
+             * @description Tool calls in all.
+             * @default null
+             */
+            calls?: number | null;
+            /**
+             * Format: uint32
+             * @description Tool calls per turn; further ones resolve as `skipped`.
+             * @default null
+             */
+            calls_per_turn?: number | null;
+            /** @description How many agents it may start. */
+            children?: components["schemas"]["ChildLimits"];
+            /**
+             * Format: uint32
+             * @description Characters of a request, at four a token; more are treated like more than the model's window.
+             */
+            context_chars?: number | null;
+            /** @description When the messages of finished goals are left out. */
+            finished_goals?: components["schemas"]["Finished"];
+            /**
+             * Format: uint32
+             * @description After so many turns the model is reminded of its plan and its budgets; `None` or 0: never.
+             */
+            inject_every?: number | null;
+            /**
+             * Format: uint32
+             * @description Failed model requests in a row that are retried.
+             * @default 0
+             */
+            model_retries?: number;
+            /**
+             * Format: uint64
+             * @description Money in micro-units.
+             * @default null
+             */
+            money?: number | null;
+            /**
+             * Format: uint32
+             * @description Characters of a tool's output that the model sees.
+             * @default null
+             */
+            observation_chars?: number | null;
+            /**
+             * @description What becomes of open repeatable calls after a crash.
+             * @default rerun
+             */
+            recovery?: components["schemas"]["Recovery"];
+            /**
+             * Format: uint32
+             * @description Turns in a row in which the same tool may fail or be denied; the run ends at the last of them. Twice as many end it where several
+             *     tools fail in turn, four times as many answers that only plan or look back, and one more where the same call comes to the
+             *     same result, which the model is told before.
+             * @default null
+             */
+            repeated_failures?: number | null;
+            /**
+             * Format: uint64
+             * @description Wall time of the run in milliseconds, waiting for people excluded.
+             * @default null
+             */
+            run_timeout_ms?: number | null;
+            /**
+             * Format: uint32
+             * @description Scripts of skills that may be run in all; more end the run.
+             */
+            script_runs?: number | null;
+            /** @description The shares of a request's sections. */
+            shares?: components["schemas"]["Shares"];
+            /** @description Whether every request ends with the plan in short and what is left of the budgets, as they are at that moment. */
+            standing?: boolean;
+            /** @description Who summarises when the window is nearly full. */
+            summary?: components["schemas"]["SummaryMode"];
+            /**
+             * Format: uint64
+             * @description Tokens, input and output together.
+             * @default null
+             */
+            tokens?: number | null;
+            /**
+             * Format: uint32
+             * @description Model calls on the main path.
+             * @default null
+             */
+            turns?: number | null;
+            /**
+             * Format: uint32
+             * @description Messages that the model sees; older ones are cut.
+             * @default null
+             */
+            window_messages?: number | null;
+        };
         /** @description A list. */
         List: {
             /** @description Its items, as the command says them with `--json`. */
@@ -1927,8 +3064,14 @@ export interface components {
              * @description At most so many.
              */
             limit?: number | null;
+            /** @description Those whose logs last changed at this time or later: in UTC, such as `2026-01-31T00:00:00Z`. */
+            since?: string | null;
             /** @description Those that stand so. */
             status?: components["schemas"]["Standing"] | null;
+            /** @description Those that called this tool. */
+            tool?: string | null;
+            /** @description Those of which that was before this time. */
+            until?: string | null;
         };
         /** @description A key as a list shows it. */
         ListedKey: {
@@ -1942,6 +3085,15 @@ export interface components {
             scopes: components["schemas"]["Scope"][];
             /** @description Whose traces it reaches. */
             tenant: components["schemas"]["TenantId"];
+        };
+        /** @description A skill that was there when a spec was made. */
+        ListedSkill: {
+            /** @description How the model is told of it. */
+            shown: components["schemas"]["SkillShown"];
+            /** @description Its name. */
+            skill: string;
+            /** @description Whose it is. */
+            source: string;
         };
         /** @description A trace in a list, as JSON says it. */
         ListedTrace: {
@@ -2033,6 +3185,97 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @description `mail_refused`. */
+        MailRefused: {
+            /** @description Why, in a sentence. */
+            problem: string;
+        };
+        /** @description `message_imported`. Nothing of it was asked, judged, run or paid for here. */
+        MessageImported: {
+            /** @description Who brought it. */
+            by: components["schemas"]["Principal"];
+            /** @description Where in its text that stands. */
+            demanded?: [
+                number,
+                number
+            ][];
+            /**
+             * Format: uint32
+             * @description The size of what it demands or rules out: see [`MessageQueued`].
+             */
+            demands?: number;
+            /** @description What was said, then for each call its result. */
+            parts: components["schemas"]["Part"][];
+            /** @description What was recorded of it where it was said, if anything was. */
+            recorded?: components["schemas"]["Recorded"] | null;
+            /** @description The estimated size of each result. */
+            result_tokens?: number[];
+            /** @description Who said it: [`Role::User`] or [`Role::Assistant`]. */
+            role: components["schemas"]["Role"];
+            /** @description Its number in the tree; the results of its calls follow in call order. */
+            seq: components["schemas"]["Seq"];
+            /** @description Where it came from: a file's name, or what a program calls itself. */
+            source: string;
+            /**
+             * Format: uint32
+             * @description Its estimated size without the results.
+             */
+            tokens: number;
+        };
+        /** @description `message_joined`. */
+        MessageJoined: {
+            /**
+             * Format: uint64
+             * @description The event that holds the message.
+             */
+            of: number;
+            /** @description Its number in the tree. */
+            seq: components["schemas"]["Seq"];
+        };
+        /** @description When a message is to be read. */
+        MessageMode: "message" | "steer" | "follow_up";
+        /** @description `message_queued`. */
+        MessageQueued: {
+            /** @description Where in the text that was typed that stands. Empty in logs of the first version, which had it found when it was shown. */
+            demanded?: [
+                number,
+                number
+            ][];
+            /**
+             * Format: uint32
+             * @description The size of what it demands or rules out, which no cut leaves out while there is room; as much as its own size: the whole
+             *     message.
+             */
+            demands?: number;
+            /** @description Who said it. */
+            from: components["schemas"]["Principal"];
+            /** @description When it is to be read. */
+            mode: components["schemas"]["MessageMode"];
+            /** @description What was said. */
+            parts: components["schemas"]["Part"][];
+            /**
+             * Format: uint32
+             * @description Its estimated size.
+             */
+            tokens: number;
+            /**
+             * Format: uint16
+             * @description Which of the parts a person typed, where the others were piped in or attached: data, which asks for nothing and demands
+             *     nothing. `None`: all of them.
+             */
+            typed?: number | null;
+        };
+        /** @description `message_received`. Nothing begins because of it, and it is never the owner's word. */
+        MessageReceived: {
+            /** @description The conversation that it belongs to, by the sender's name for it. */
+            conversation?: string | null;
+            /** @description The agent that sent it. */
+            from: components["schemas"]["Principal"];
+            /** @description The sender's id for it: one that comes again with the same id is the same message. */
+            id?: string | null;
+            /** @description What it says: at most [`LONGEST_MESSAGE`] bytes. */
+            text: string;
+        };
         /** @description Messages. */
         Messages: {
             /** @description The messages, oldest first. */
@@ -2069,6 +3312,25 @@ export interface components {
             /** @description Where the agent is from: `builtin`, `user` or `project`; of a model by itself, its provider. */
             owned_by: string;
         };
+        /** @description `model_abandoned`. */
+        ModelAbandoned: {
+            /**
+             * Format: uint64
+             * @description What that costs.
+             */
+            cost: number;
+            /** @description Whether it was lost in a crash, as opposed to stopped. */
+            lost: boolean;
+            /**
+             * Format: uint32
+             * @description The request.
+             */
+            request: number;
+            /** @description What was really used, by estimate: the request, and what had come of the answer. `None`: the charge is all that is known. */
+            spent?: components["schemas"]["Spent"] | null;
+            /** @description The whole reservation is charged: to the budgets, which must hold whatever the vendor bills. */
+            usage: components["schemas"]["Usage"];
+        };
         /** @description A failed model call. */
         ModelError: {
             /** @description What kind. */
@@ -2088,12 +3350,130 @@ export interface components {
         };
         /** @description What kind of failure a model call met. */
         ModelErrorKind: "auth" | "rate_limit" | "overloaded" | "timeout" | "connection" | "stream_cut" | "overflow" | "content_filter" | "bad_request" | "not_found" | "server";
+        /** @description `model_failed`. */
+        ModelFailed: {
+            /**
+             * Format: uint64
+             * @description What that costs.
+             */
+            cost: number;
+            /** @description How. */
+            error: components["schemas"]["ModelError"];
+            /** @description What is done about it besides waiting. */
+            remedy?: components["schemas"]["Remedy"] | null;
+            /**
+             * Format: uint32
+             * @description The request that failed.
+             */
+            request: number;
+            /**
+             * Format: uint64
+             * @description When it is tried again; `None` when it is not.
+             */
+            retry_at?: number | null;
+            /** @description What was really used, by estimate, where the charge is the reservation. `None`: the charge is all that is known. */
+            spent?: components["schemas"]["Spent"] | null;
+            /** @description What it is charged: nothing where the server refused it, the reservation where it may have run. */
+            usage: components["schemas"]["Usage"];
+        };
+        /** @description `model_finished`. */
+        ModelFinished: {
+            /** @description Whether it only looks into what is no longer shown: it and what it is told are in the next request and in no other. */
+            aside?: boolean;
+            /** @description One entry for each tool call among the parts, in order. */
+            calls?: components["schemas"]["PlannedCall"][];
+            /**
+             * Format: uint64
+             * @description What it cost, in micro-units.
+             */
+            cost: number;
+            /** @description Whether `usage` is the vendor's count. */
+            counted: boolean;
+            /**
+             * Format: uint64
+             * @description From request to the answer's end, in milliseconds.
+             */
+            elapsed_ms: number;
+            /**
+             * Format: uint32
+             * @description How many more messages it wants to be shown from here on.
+             */
+            expand?: number | null;
+            /** @description Operations on the plan, applied in order. */
+            goals?: components["schemas"]["GoalOp"][];
+            /** @description The answer. */
+            parts: components["schemas"]["Part"][];
+            /**
+             * Format: uint32
+             * @description The request that was answered.
+             */
+            request: number;
+            /** @description The hash of the request as it was sent: see `replay`. */
+            sent?: string | null;
+            /** @description The answer's number in the tree. */
+            seq: components["schemas"]["Seq"];
+            /** @description Why the model stopped. */
+            stop: components["schemas"]["StopReason"];
+            /**
+             * Format: uint32
+             * @description The answer's estimated size.
+             */
+            tokens: number;
+            /** @description Whether the turn had to be picked out of fences or prose. */
+            tolerated?: boolean;
+            /** @description What the call used: the vendor's count, or an estimate. */
+            usage: components["schemas"]["Usage"];
+        };
         /** @description The models. */
         ModelList: {
             /** @description They. */
             data: components["schemas"]["Model"][];
             /** @description `list` */
             object: string;
+        };
+        /** @description `model_malformed`. */
+        ModelMalformed: {
+            /** @description Whether that is an estimate, as the vendor has not counted it. */
+            about?: boolean;
+            /** @description What it does not keep to. */
+            breach?: components["schemas"]["Breach"];
+            /**
+             * Format: uint64
+             * @description What it cost, in micro-units.
+             */
+            cost: number;
+            /**
+             * Format: uint64
+             * @description From request to the answer's end, in milliseconds.
+             */
+            elapsed_ms: number;
+            /** @description The answer as it came. */
+            parts: components["schemas"]["Part"][];
+            /** @description What is wrong with it, for the model. */
+            problem: string;
+            /** @description The number of the message that asks for a repair. */
+            repair_seq: components["schemas"]["Seq"];
+            /**
+             * Format: uint32
+             * @description The repair message's estimated size.
+             */
+            repair_tokens: number;
+            /**
+             * Format: uint32
+             * @description The request that was answered.
+             */
+            request: number;
+            /** @description The hash of the request as it was sent. */
+            sent?: string | null;
+            /** @description The answer's number in the tree. */
+            seq: components["schemas"]["Seq"];
+            /**
+             * Format: uint32
+             * @description The answer's estimated size.
+             */
+            tokens: number;
+            /** @description What the call used. */
+            usage: components["schemas"]["Usage"];
         };
         /** @description A request of the model. */
         ModelRequest: {
@@ -2113,6 +3493,63 @@ export interface components {
              * @description The turn that it began.
              */
             turn: number;
+        };
+        /** @description `model_requested`. The request itself is computed from the state at this event. */
+        ModelRequested: {
+            /** @description The tip of the packed path. */
+            head?: components["schemas"]["Seq"] | null;
+            /**
+             * Format: uint32
+             * @description Estimated input tokens.
+             */
+            input: number;
+            /** @description Set when it asks for a last answer because a soft budget ran out: what the run will end with. */
+            last?: components["schemas"]["FinishReason"] | null;
+            /**
+             * @description Whether it shows the least there is, the system text and the last message from outside, because the server did not
+             *     know the address of the one before.
+             */
+            minimal?: boolean;
+            /**
+             * Format: uint16
+             * @description The version of the packer.
+             */
+            pack: number;
+            /** @description What it is for, where it is no turn of the conversation. */
+            purpose?: components["schemas"]["Purpose"] | null;
+            /**
+             * Format: uint32
+             * @description The request's number in the trace, from 1; a retry is a new request.
+             */
+            request: number;
+            /**
+             * Format: uint64
+             * @description Tokens set aside until the answer is settled.
+             */
+            reserve: number;
+            /**
+             * Format: uint64
+             * @description Money set aside until the answer is settled.
+             */
+            reserve_cost?: number;
+            /** @description What it ends with: where things stand at that moment. It is in this request and in no other. */
+            standing?: string | null;
+        };
+        /** @description `model_response`. */
+        ModelResponse: components["schemas"]["ModelMalformed"] | components["schemas"]["ModelFinished"];
+        /** @description What a model took to make a name. */
+        NameMade: {
+            /** @description Whether some of it was estimated, as the vendor has not counted it. */
+            about?: boolean;
+            /**
+             * Format: uint64
+             * @description What that cost, in micro-units.
+             */
+            cost: number;
+            /** @description The model. */
+            model: string;
+            /** @description What its request used. */
+            usage: components["schemas"]["Usage"];
         };
         /** @description A schema with its name. */
         NamedSchema: {
@@ -2213,6 +3650,19 @@ export interface components {
             /** @description The folder that it works in, within those that the server allows. */
             workspace?: string | null;
         };
+        /** @description `observation_recorded`: what the model sees of a call. */
+        Observation: components["schemas"]["CallResolved"] | {
+            /** @description The answer of an internal tool. */
+            answer?: string | null;
+            /** @description The call. */
+            call: components["schemas"]["CallId"];
+            /** @description Why it could not be made. */
+            problem?: string | null;
+            /** @description How it ended. */
+            resolution: components["schemas"]["Resolution"];
+        };
+        /** @description `omitted`. */
+        Omitted: Record<string, never>;
         /** @description A call that waits for an approval. */
         OpenCall: {
             /** @description The arguments as they will run. */
@@ -2252,6 +3702,8 @@ export interface components {
             /** @description The trace that asks. */
             trace_id: components["schemas"]["TraceId"];
         };
+        /** @description Where a value came from, coarsely. */
+        Origin: "user" | "workspace" | "web" | "mcp" | "message" | "model";
         /** @description How a run ended. */
         Outcome: {
             /** @description The model's answer, or a stand-in that says what was done, what blocks and what to do next. */
@@ -2292,6 +3744,21 @@ export interface components {
              */
             reasoning_tokens: number;
         };
+        /** @description `tool_output_delta`: more of a running call's output. */
+        OutputPiece: {
+            /** @description The call. */
+            call: components["schemas"]["CallId"];
+            /** @description The new text. */
+            text: string;
+        } & ({
+            /** Format: uint32 */
+            request: number;
+        } | {
+            /** Format: uint32 */
+            attempt: number;
+        } | {
+            effect: unknown;
+        });
         /** @description Words. */
         OutputText: {
             /** @description None. */
@@ -2311,9 +3778,7 @@ export interface components {
         /** @description A page of events. */
         Page: {
             /** @description The events, under their published names. Several may share a number. */
-            events: {
-                [key: string]: unknown;
-            }[];
+            events: components["schemas"]["RunEvent"][];
             /**
              * Format: uint64
              * @description The number of the last event of the trace.
@@ -2321,6 +3786,129 @@ export interface components {
             head: number;
             /** @description After which the next page begins; absent at the end. */
             next?: string | null;
+        };
+        /** @description A piece of content. */
+        Part: {
+            /** @description The text. */
+            text: string;
+            /** @constant */
+            type: "text";
+        } | {
+            /**
+             * Format: uint64
+             * @description Its size in bytes.
+             */
+            bytes: number;
+            /** @description Which blob. */
+            hash: components["schemas"]["BlobHash"];
+            /** @constant */
+            type: "stored_text";
+        } | {
+            /** @description Opaque to everyone but the vendor that made it. */
+            signature?: components["schemas"]["Signature"] | null;
+            /** @description Readable reasoning; may be empty. */
+            text: string;
+            /** @constant */
+            type: "thinking";
+        } | {
+            /** @description Where its bytes are. */
+            source: components["schemas"]["Source"];
+            /** @constant */
+            type: "image";
+        } | {
+            /** @description Where its bytes are. */
+            source: components["schemas"]["Source"];
+            /** @constant */
+            type: "audio";
+        } | {
+            /** @description A name to show. */
+            name?: string | null;
+            /**
+             * Format: uint32
+             * @description How many pages it has, where that was counted.
+             */
+            pages?: number | null;
+            /** @description Where its bytes are. */
+            source: components["schemas"]["Source"];
+            /** @constant */
+            type: "document";
+        } | {
+            /** @description The arguments as the model wrote them: JSON text, valid or not. */
+            arguments: string;
+            /** @description The tool's name as the model wrote it. */
+            name: string;
+            /** @description Opaque to everyone but the vendor that made it. */
+            signature?: components["schemas"]["Signature"] | null;
+            /** @constant */
+            type: "tool_call";
+        } | {
+            /** @description The call. */
+            call: components["schemas"]["CallId"];
+            /** @description What the model sees. */
+            content: components["schemas"]["Part"][];
+            /** @description True unless the call succeeded. */
+            is_error?: boolean;
+            /** @description The tool's name, for vendors that match by name. */
+            name: string;
+            /** @constant */
+            type: "tool_result";
+        };
+        /** @description `action_partial`: what is known of an action before the answer is complete. */
+        PartialAction: {
+            /**
+             * Format: uint16
+             * @description Which call of this answer, from 0.
+             */
+            index: number;
+            /**
+             * Format: uint32
+             * @description The number of the request.
+             */
+            request: number;
+            /** @description The tool, as the model names it. */
+            tool: string;
+        } | ({
+            /** @description Where it stands in the turn, such as `$.plan_update.steps[0].title`. */
+            path: string;
+            /** @description What it says. */
+            value: string;
+        } & ({
+            /** Format: uint32 */
+            request: number;
+        } | {
+            /** Format: uint32 */
+            attempt: number;
+        } | {
+            effect: unknown;
+        }));
+        /** @description `approval_required`: a call waits for an approval. The run goes on when it is decided, here or anywhere else. */
+        PendingCall: {
+            /** @description The arguments as they will run: JSON text. */
+            arguments: string;
+            /** @description The call. */
+            call: components["schemas"]["CallId"];
+            /** @description The hooks that have changed the arguments. */
+            changed_by?: string[];
+            /**
+             * @description The narrowest rule that would allow calls like this one, a pattern in each line: what an approval that lasts
+             *     ([`Trace::approve_for`]) makes. `None`: no narrow rule can cover it.
+             */
+            offer?: string | null;
+            /** @description Where its paths lead, if that is not where they are written. */
+            places?: string[];
+            /** @description Why, as the model says. */
+            reason?: string | null;
+            /** @description The tool. */
+            tool: string;
+        };
+        /** @description `question_asked`: a call of a tool that asks a person waits for the answer. It is in no log of its own: the call is. */
+        PendingQuestion: {
+            /** @description The arguments, which say what is asked: JSON text. */
+            arguments: string;
+            /** @description The call. */
+            call: components["schemas"]["CallId"];
+            /** @description The tool. */
+            tool: string;
         };
         /** @description A place where words were said. */
         Place: {
@@ -2342,6 +3930,96 @@ export interface components {
             /** @description The places, those of the trace that changed last first. */
             places: components["schemas"]["Place"][];
         };
+        /** @description `plan_created`, `plan_updated`. What is not said stays. */
+        PlanChanged: {
+            /** @description What is taken to be so: a list, or an object where the model gave one. */
+            assumptions?: unknown;
+            /** @description Who changes it, where it is not the model. */
+            by?: components["schemas"]["Principal"] | null;
+            /** @description What must be kept to; likewise. */
+            constraints?: unknown;
+            /** @description What all goals serve. */
+            mission?: string | null;
+            /**
+             * Format: uint32
+             * @description The place of the pin that is taken off, from 1.
+             */
+            number?: number | null;
+            /** @description What is done; of several operations the one that says most. */
+            op: components["schemas"]["PlanOp"];
+            /** @description The steps. */
+            steps?: components["schemas"]["PlanStep"][] | null;
+            /** @description The words that are pinned. */
+            text?: string | null;
+        };
+        /** @description What is done to the plan as a whole. */
+        PlanOp: "set" | "update" | "terms" | "pin" | "unpin";
+        /** @description A step of a plan, with its goal. */
+        PlanStep: {
+            /** @description The number of its goal. */
+            goal?: components["schemas"]["GoalId"] | null;
+            /** @description What the writer calls it, or the number of a goal that is there. */
+            id?: string | null;
+            /** @description Where it stands; pending if it is new and nothing is said. */
+            status?: components["schemas"]["GoalStatus"] | null;
+            /** @description What is to be reached. It may be left out of an update of a step that is there. */
+            title?: string | null;
+            /** @description The `id` of the step that it serves, which comes before it. */
+            under?: string | null;
+        };
+        /** @description A plan in words. */
+        PlanView: {
+            /** @description The words. */
+            text: string;
+            /**
+             * Format: uint32
+             * @description Their estimated size.
+             */
+            tokens: number;
+        };
+        /** @description A tool call of a model's answer, judged before the answer was recorded. */
+        PlannedCall: {
+            /**
+             * @description The result of a call of an internal tool, which has no effect outside the trace and so was answered at once. It counts only
+             *     where the verdict allows the call; such a call never starts.
+             */
+            answer?: string | null;
+            /** @description Arguments that a hook has put in the place of the model's: JSON text. The verdict is on these. */
+            arguments?: string | null;
+            /** @description Of a call that asks a person: how long it waits, and for whom. */
+            asking?: components["schemas"]["Asking"] | null;
+            /** @description The hooks that did so, by name, in the order in which they were called. */
+            changed_by?: string[];
+            /** @description Where its arguments say that it goes, as far as no person and no server's own field says so. */
+            destinations?: components["schemas"]["Destination"][];
+            /** @description The messages of other agents that the answer shows, by their events: they are read with it. */
+            messages?: number[];
+            /** @description The narrowest rule that would allow calls like this one, where one is asked for. */
+            offer?: string | null;
+            /**
+             * @description Whether the answer shows again what is left out: where the call becomes part of a turn, the answer is shown once and then in
+             *     short.
+             */
+            once?: boolean;
+            /** @description Where the arguments came from, coarsely. */
+            origins?: components["schemas"]["Origin"][];
+            /**
+             * @description Where its paths led when it was judged, links followed: absolute, one for each path that its tool reaches for, in the
+             *     tool's order. Empty if each led to just where it is written, as almost all do. The call runs there or not at all.
+             */
+            places?: string[];
+            /** @description Why the call cannot be run as it is (unknown tool, invalid arguments), for the model. */
+            problem?: string | null;
+            /**
+             * Format: uint32
+             * @description In how many answers the same call has come to the same by now, where the model is told so; else 0.
+             */
+            repeated?: number;
+            /** @description The tool's own name (aliases resolved), or `None` for a name that no tool has. */
+            tool?: string | null;
+            /** @description What rules said. `None` when the call never got that far. */
+            verdict?: components["schemas"]["Verdict"] | null;
+        };
         /** @description That it is in the mailbox. */
         Posted: {
             /**
@@ -2352,8 +4030,37 @@ export interface components {
             /** @description Of which trace. */
             trace_id: components["schemas"]["TraceId"];
         };
+        /** @description Prices in micro-units per million tokens. */
+        Price: {
+            /**
+             * Format: uint64
+             * @description Input read from the cache.
+             * @default 0
+             */
+            cache_read?: number;
+            /**
+             * Format: uint64
+             * @description Input written to the cache.
+             * @default 0
+             */
+            cache_write?: number;
+            /**
+             * Format: uint64
+             * @description Fresh input.
+             * @default 0
+             */
+            input?: number;
+            /**
+             * Format: uint64
+             * @description Output.
+             * @default 0
+             */
+            output?: number;
+        };
         /** @description The primary output. */
         PrimaryOutput: "final_answer";
+        /** @description Who did something: a person, a program or the system, as authenticated at the boundary. */
+        Principal: string;
         /** @description A problem, as it is answered: `application/problem+json`. */
         Problem: {
             /** @description What is wrong here, in one line. */
@@ -2375,6 +4082,8 @@ export interface components {
             /** @description What kind of problem it is: `/problems/NAME`, which never changes. */
             type: string;
         };
+        /** @description A named set of defaults for [`Limits`]. */
+        Profile: "agent_core" | "skills" | "trace" | "kernel";
         /** @description Of what was sent. */
         PromptDetails: {
             /**
@@ -2383,10 +4092,45 @@ export interface components {
              */
             cached_tokens: number;
         };
+        /** @description How a model's output becomes a turn. */
+        Protocol: "native" | "json";
+        /** @description What a request is for that belongs to no turn. */
+        Purpose: "reflection" | "summary" | "repair" | "look_back";
+        /** @description `question_sent`: a question was sent to a contact, or could not be. */
+        QuestionSent: {
+            /** @description The call that asks. With the trace it is the question's id, which is the same however often it is sent. */
+            call: components["schemas"]["CallId"];
+            /** @description How it went: `webhook`, `feishu` or `email`. `None` where it went nowhere. */
+            channel?: string | null;
+            /** @description Why it could not be sent, in a sentence. */
+            problem?: string | null;
+            /** @description What the channel calls the message, if it has a name for it. */
+            receipt?: string | null;
+            /**
+             * Format: uint64
+             * @description When it is tried again; `None`: not any more.
+             */
+            retry_at?: number | null;
+            /** @description The contact. */
+            to: string;
+        };
         /** @description Questions that wait for an answer. */
         Questions: {
             /** @description The questions. */
             questions: components["schemas"]["OpenQuestion"][];
+        };
+        /** @description So many calls in so much time, whenever that time begins: a window that slides. */
+        RateLimit: {
+            /**
+             * Format: uint32
+             * @description How many; at least 1.
+             */
+            calls: number;
+            /**
+             * Format: uint64
+             * @description In how many milliseconds.
+             */
+            per_ms: number;
         };
         /** @description How much the model thinks. */
         Reasoning: {
@@ -2404,6 +4148,20 @@ export interface components {
             /** @description Only `null`: thoughts are not summarised. */
             summary?: unknown;
         };
+        /** @description What another program recorded of a message. Nothing of it was measured here. */
+        Recorded: {
+            /**
+             * Format: uint64
+             * @description When it was said there.
+             */
+            at?: number | null;
+            /** @description By which model, in that program's words. */
+            model?: string | null;
+            /** @description What it used and cost there. */
+            spent?: components["schemas"]["Spent"] | null;
+        };
+        /** @description What becomes of open repeatable calls after a crash. */
+        Recovery: "rerun" | "notify";
         /** @description What to look at. */
         ReflectBody: {
             /** @description What to look at above all. */
@@ -2417,10 +4175,64 @@ export interface components {
              */
             after_sequence?: number | null;
         };
+        /** @description What an agent belongs to, for people and for other programs: it changes nothing of what the agent does. */
+        Relations: {
+            /** @description What kind of agent it is: a preset's name. */
+            agent_type?: string | null;
+            /** @description What else the caller wants kept with it. */
+            context?: {
+                [key: string]: unknown;
+            };
+            /** @description Whether the trace that started it had read no words from outside when it set the task: then the task counts as its own words. */
+            own_task?: boolean;
+            /** @description The goal of that trace that it serves. */
+            parent_goal?: components["schemas"]["GoalId"] | null;
+            /** @description The trace that started it. */
+            parent_trace?: components["schemas"]["TraceId"] | null;
+            /** @description A digest of the request that it was made by, where that had a key: the same request made again makes no second one. */
+            request?: string | null;
+            /** @description The session by whose name it was called. */
+            session?: string | null;
+        };
+        /** @description What is done about a failed request, where the same request would fail again. */
+        Remedy: "minimal" | "cut" | "fallback";
         /** @description A name. */
         RenameBody: {
             /** @description The name: one line of at most 80 letters. */
             name: string;
+        };
+        /** @description `request_repacked`: a request was made again with less. */
+        RequestRepacked: {
+            /** @description The session, or the trace where there is none. */
+            chat_id: string;
+            /** @description Why, for people. */
+            message: string;
+            /** @description Why: a fixed word. */
+            reason: string;
+            /**
+             * Format: uint32
+             * @description Which retry it is.
+             */
+            retry: number;
+        };
+        /** @description How a call ended. Every call ends in exactly one of these. */
+        Resolution: "ok" | "error" | "denied" | "skipped" | "interrupted" | "unknown";
+        /** @description Why a call ended, where nothing came back from a tool. */
+        ResolveCause: "result" | "denied_by_person" | "denied_by_rule" | "approval_expired" | "closing" | "steer" | "turn_cap" | "call_budget" | "tool_cap" | "script_budget" | "last_answer" | "summary" | "timeout" | "stopped" | "crash" | "uncertain" | "question_expired";
+        /** @description `resource_loaded`: a file of a selected skill was read. What of it is shown is the call's result. */
+        ResourceLoaded: {
+            /** @description The call that reads it. */
+            call: components["schemas"]["CallId"];
+            /** @description The SHA-256 of what is shown. */
+            hash: string;
+            /** @description Whether that is not all of the file. */
+            partial?: boolean;
+            /** @description The file, from the skill's folder. */
+            path: string;
+            /** @description The heading of the section that is shown, if a part was asked for and found. */
+            section?: string | null;
+            /** @description The skill. */
+            skill: string;
         };
         /** @description What is to be answered. */
         ResponseBody: {
@@ -2596,6 +4408,8 @@ export interface components {
             /** @description Files that are as they were. */
             restored: string[];
         };
+        /** @description `retry_due`. */
+        RetryDue: Record<string, never>;
         /** @description That a key is revoked. */
         Revoked: {
             /** @description Its name. */
@@ -2612,6 +4426,49 @@ export interface components {
             after_sequence: number;
             /** @description What to say from there. */
             message: string;
+        };
+        /** @description `rewind_requested`. */
+        RewindRequested: {
+            /** @description The message to go back to, as asked; 0 is before the first one. */
+            after: components["schemas"]["Seq"];
+            /** @description Who asked. */
+            by: components["schemas"]["Principal"];
+            /** @description Where in its text that stands. */
+            demanded?: [
+                number,
+                number
+            ][];
+            /**
+             * Format: uint32
+             * @description The size of what it demands or rules out: see [`MessageQueued`](crate::MessageQueued).
+             */
+            demands?: number;
+            /** @description What to say there; `None` to answer again. */
+            parts?: components["schemas"]["Part"][] | null;
+            /**
+             * Format: uint32
+             * @description Its estimated size.
+             * @default 0
+             */
+            tokens?: number;
+        };
+        /** @description `rewound`. */
+        Rewound: {
+            /** @description The message to go back to, as asked. */
+            asked: components["schemas"]["Seq"];
+            /** @description The plan as it was before. */
+            goal_tree_snapshot?: components["schemas"]["Goal"][];
+            /** @description The new head: never between a call and its results. `None`: before the first message. */
+            head?: components["schemas"]["Seq"] | null;
+        };
+        /** @description Who speaks in a message. The system text is no message: it comes from the agent's spec. */
+        Role: "user" | "assistant" | "tool";
+        /** @description A file with rules. */
+        RuleText: {
+            /** @description Where it was. */
+            name: string;
+            /** @description What it said. */
+            text: string;
         };
         /** @description Rules for one agent, such as `bash(cargo test *)`. */
         Rules: {
@@ -2645,6 +4502,2288 @@ export interface components {
             messages?: {
                 [key: string]: unknown;
             }[];
+        };
+        /** @description Why a run began. */
+        RunCause: "new" | "continue" | "rewind" | "regenerate" | "compact";
+        /** @description `run_closing`. */
+        RunClosing: {
+            /** @description Who asked, where somebody did. */
+            by?: components["schemas"]["Principal"] | null;
+            /** @description What the run will end with. */
+            reason: components["schemas"]["FinishReason"];
+            /** @description Why, where somebody said so. */
+            why?: string | null;
+        };
+        /** @description What happens in a run. As JSON it is the object that `mainpath run --json` and `mainpath watch --json` print for it. */
+        RunEvent: {
+            /** @description What happened. */
+            data: components["schemas"]["TextPiece"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "assistant_delta";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["TextPiece"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "thinking_delta";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["ArgumentsPiece"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "arguments_delta";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["PartialAction"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "action_partial";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["OutputPiece"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "tool_output_delta";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["PendingCall"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "approval_required";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["PendingQuestion"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "question_asked";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["RunStarted"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "run_started";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["RunClosing"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "run_closing";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["RunFinished"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "run_finished";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["TurnStarted"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "turn_started";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["TurnFinished"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "turn_finished";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["ModelRequested"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "model_request";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["RequestRepacked"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "request_repacked";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["ModelResponse"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "model_response";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["ModelFailed"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "model_failed";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["ModelAbandoned"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "model_abandoned";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["RetryDue"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "retry_due";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["ActionPlanned"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "action_planned";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["ActionValidated"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "action_validated";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["ActionStarted"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "action_started";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["ActionExecuted"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "action_executed";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["Observation"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "observation_recorded";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["ApprovalGranted"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "approval_granted";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["ApprovalDenied"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "approval_denied";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["CallReopened"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "call_reopened";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["CallDelayed"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "call_delayed";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["CallDue"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "call_due";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["CallRetried"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "call_retried";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["CallCancelling"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "call_cancelling";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["CallProbing"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "call_probing";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["LateResult"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "late_result";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["SkillSelected"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "skill_selected";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["ResourceLoaded"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "resource_loaded";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["FilesKept"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "files_kept";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["FilesRestored"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "files_restored";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["SpecChanged"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "spec_changed";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["BudgetChanged"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "budget_changed";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["MessageQueued"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "message_queued";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["MessageQueued"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "steer_queued";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["MessageQueued"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "follow_up_queued";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["MessageJoined"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "message_joined";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["MessageImported"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "message_imported";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["MailRefused"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "mail_refused";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["ContinueRequested"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "continue_requested";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["RewindRequested"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "rewind_requested";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["Rewound"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "rewound";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["ClearRequested"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "clear_requested";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["SessionCleared"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "session_cleared";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["Forked"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "forked";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["Omitted"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "omitted";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["SideBranchOpened"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "branch_opened";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["BranchClosed"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "branch_closed";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["CompactionRequested"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "compaction_requested";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["Compacted"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "compacted";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["ContextCut"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "context_cut";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["CallsRecalled"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "calls_recalled";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["Injected"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "injected";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["PlanChanged"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "plan_created";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["PlanChanged"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "plan_updated";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["GoalChanged"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "goal_added";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["GoalChanged"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "goal_updated";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["SubTraceStarted"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "sub_trace_started";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["SubTraceCompleted"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "sub_trace_completed";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["TailCut"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "tail_cut";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["TraceNamed"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "trace_named";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["MessageReceived"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "message_received";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["QuestionSent"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "question_sent";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["Erased"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "erased";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        };
+        /** @description `run_finished`. */
+        RunFinished: {
+            /** @description Whether some of that was estimated, as no vendor has counted it. */
+            about?: boolean;
+            /**
+             * Format: uint32
+             * @description Tool calls that were started.
+             */
+            calls: number;
+            /**
+             * Format: uint64
+             * @description What they cost, in micro-units.
+             */
+            cost: number;
+            /** @description Why it ended. */
+            reason: components["schemas"]["FinishReason"];
+            /**
+             * Format: uint32
+             * @description The run.
+             */
+            run: number;
+            /**
+             * Format: uint32
+             * @description Model calls on the main path.
+             */
+            turns: number;
+            /** @description What all its model calls used, lost ones included. */
+            usage: components["schemas"]["Usage"];
+        };
+        /** @description What a run is. */
+        RunMode: "agent" | "call";
+        /** @description The rules that the caller of a run gave: they hold as long as its trace goes on. */
+        RunRules: {
+            /** @description Calls that are allowed, a rule each. */
+            allow?: string[];
+            /** @description Calls that a person decides on. */
+            ask?: string[];
+            /** @description Calls to stop before, whatever else is said of them: a predicate each, such as `tool=bash and args~deploy`. */
+            breakpoints?: string[];
+            /** @description The commands that may run at all, such as `git *`: of every list here, a command must be one. */
+            commands?: string[][];
+            /** @description Calls that are denied. */
+            deny?: string[];
+            /** @description Files with rules, as they were when they were given. */
+            files?: components["schemas"]["RuleText"][];
+        };
+        /** @description `run_started`. */
+        RunStarted: {
+            /** @description Why it began. */
+            cause: components["schemas"]["RunCause"];
+            /**
+             * Format: uint32
+             * @description The run's number, from 1.
+             */
+            run: number;
+            /**
+             * Format: uint64
+             * @description The event that holds its spec.
+             */
+            spec: number;
         };
         /** @description What was said. */
         Said: {
@@ -2705,6 +6844,310 @@ export interface components {
          * @description The number of a message in its trace, from 1 (0 is before the first); never reused, also after a rewind.
          */
         Seq: number;
+        /** @description `session_cleared`. */
+        SessionCleared: {
+            /** @description The plan as it was before. */
+            goal_tree_snapshot?: components["schemas"]["Goal"][];
+            /** @description The last message that nothing shows any more. */
+            upto: components["schemas"]["Seq"];
+        };
+        /** @description What of its parent's budgets a child is given; what it leaves of it is handed back. `None`: the parent has no such limit. */
+        Share: {
+            /**
+             * Format: uint32
+             * @description Tool calls.
+             */
+            calls?: number | null;
+            /**
+             * Format: uint16
+             * @description Agents that it may start itself.
+             * @default 0
+             */
+            children?: number;
+            /**
+             * Format: uint8
+             * @description Generations of agents below it.
+             * @default 0
+             */
+            depth?: number;
+            /**
+             * Format: uint64
+             * @description Money in micro-units.
+             */
+            money?: number | null;
+            /**
+             * Format: uint64
+             * @description Time to work in milliseconds; waiting for people is not counted.
+             */
+            time_ms?: number | null;
+            /**
+             * Format: uint64
+             * @description Tokens.
+             */
+            tokens?: number | null;
+        };
+        /**
+         * @description The sections of a request and the part of the window that each may take, in hundredths of what the answer leaves of it. They
+         *     count when the window is nearly full: until then any section may be larger.
+         */
+        Shares: {
+            /**
+             * Format: uint8
+             * @description The newest turn, and what came after it.
+             * @default 20
+             */
+            current?: number;
+            /**
+             * Format: uint8
+             * @description The messages before the newest turn.
+             * @default 50
+             */
+            recent?: number;
+            /**
+             * Format: uint8
+             * @description What stands for the messages that are left out: the summary, and what is pinned.
+             * @default 20
+             */
+            summary?: number;
+            /**
+             * Format: uint8
+             * @description The system text and the tools.
+             * @default 10
+             */
+            system?: number;
+        };
+        /** @description A result of which only a part is shown. */
+        Shortened: {
+            /** @description The call. */
+            call: components["schemas"]["CallId"];
+            /** @description Whether its beginning and its end are shown, rather than its long-term line. */
+            excerpt?: boolean;
+            /**
+             * Format: uint32
+             * @description The size of what is shown of it.
+             */
+            tokens: number;
+        };
+        /** @description `branch_opened`. */
+        SideBranchOpened: components["schemas"]["BranchOpened"] | {
+            /** @description What it is for. */
+            kind: components["schemas"]["BranchKind"];
+        };
+        /** @description An opaque value that a vendor wants back byte for byte, and that no other vendor may see. */
+        Signature: {
+            /**
+             * @description Who made it and alone may see it: a vendor such as `anthropic`, or a wire format and a server such as
+             *     `gemini-compatible@127.0.0.1:8080`.
+             */
+            issuer: string;
+            /** @description The value as it came. */
+            value: string;
+        };
+        /** @description Who selected a skill. */
+        SkillBy: "model" | "person" | "preset";
+        /** @description `skill_selected`: a skill's text was loaded. It joins the conversation at the next turn, and no cut or summary leaves it out. */
+        SkillSelected: {
+            /** @description Who selected it. */
+            by: components["schemas"]["SkillBy"];
+            /** @description The call that selects it, if one does. */
+            call?: components["schemas"]["CallId"] | null;
+            /** @description What its scripts may do at most. */
+            effect: components["schemas"]["EffectClass"];
+            /** @description Its folder, for its files and scripts; none for a skill without files. */
+            folder?: string | null;
+            /** @description The SHA-256 of the text as it was loaded. */
+            hash: string;
+            /** @description The text. */
+            parts: components["schemas"]["Part"][];
+            /** @description Who, where that is known and no model. */
+            person?: components["schemas"]["Principal"] | null;
+            /** @description Why. */
+            reason: string;
+            /** @description Its name. */
+            skill: string;
+            /** @description Whose it is: `project`, `user` or `builtin`. */
+            source: string;
+            /**
+             * Format: uint32
+             * @description Its estimated size, frame included.
+             */
+            tokens: number;
+        };
+        /** @description How the catalogue of skills in the system text shows a skill. */
+        SkillShown: "whole" | "shortened" | "name_only" | "counted" | "untrusted" | "person_only";
+        /** @description What an agent is told of skills. */
+        SkillTerms: {
+            /** @description The skills that were there. */
+            listed?: components["schemas"]["ListedSkill"][];
+            /** @description Whether it has none, whatever is there. */
+            off?: boolean;
+            /** @description The only skills that it may use, if it is held to some; these are loaded from the beginning. */
+            only?: string[] | null;
+        };
+        /** @description Where the bytes of a picture, sound or document are. */
+        Source: {
+            blob: {
+                /** @description Which one. */
+                hash: components["schemas"]["BlobHash"];
+                /** @description Its media type, such as `image/png`. */
+                media_type: string;
+            };
+        } | {
+            url: {
+                /** @description The address. */
+                url: string;
+            };
+        } | {
+            base64: {
+                /** @description The bytes. */
+                data: string;
+                /** @description Their media type. */
+                media_type: string;
+            };
+        };
+        /** @description What an agent is. Names of secrets appear here, secrets never. */
+        Spec: {
+            /** @description What it may do unasked. */
+            access?: components["schemas"]["Access"];
+            /** @description Whether the workspace's AGENTS.md files are part of `instructions`. */
+            agents_md?: boolean;
+            /**
+             * @description The tools that the caller allows: names, aliases, and patterns such as `mcp__github__*`. Empty: all. Tools that come later, with a
+             *     server, are held to it as well.
+             */
+            allowed_tools?: string[];
+            /** @description Whether calls that rules allow run by themselves. Otherwise a person is asked about each. */
+            auto_execute_tools?: boolean;
+            /** @description The names of the context hooks whose texts go into reminders. */
+            context_hooks?: string[];
+            /**
+             * Format: uint32
+             * @description The model's window in tokens.
+             */
+            context_window: number;
+            /** @description Of which folder the workspace is a copy, if it is one. */
+            copy?: components["schemas"]["Copied"] | null;
+            /** @description How much the model should think before it answers; unset is the vendor's default. */
+            effort?: components["schemas"]["Effort"] | null;
+            /** @description The models to go on with, in order, when this one cannot be reached. */
+            fallback?: components["schemas"]["Fallback"][];
+            /** @description What went into `instructions` from files and from the owner, in its order there. */
+            instruction_parts?: components["schemas"]["InstructionPart"][];
+            /**
+             * @description The system text.
+             * @default
+             */
+            instructions?: string;
+            /** @description The limits of every run under this spec. */
+            limits: components["schemas"]["Limits2"];
+            /**
+             * @description What policy allows without asking.
+             * @default ask
+             */
+            mode?: components["schemas"]["ApprovalMode"];
+            /**
+             * Format: uint32
+             * @description The run, counted from 1, that `mode` is for; after it a person is asked. `None`: all runs.
+             */
+            mode_for?: number | null;
+            /** @description The model in Mainpath's notation, such as `openai-compatible:http://127.0.0.1:8080/v1#name` or `scripted`. */
+            model: string;
+            /** @description A name to show. */
+            name?: string | null;
+            /** @description Whether its commands have a network. */
+            network?: boolean;
+            /** @description The JSON Schema that a final answer must match, if there is one. */
+            output_schema?: unknown;
+            /** @description What the owner adds to the system text; it is part of `instructions`. */
+            own_instructions?: string;
+            /** @description The preset that it was made from. */
+            preset?: components["schemas"]["AppliedPreset"] | null;
+            /**
+             * @description What the model costs.
+             * @default {
+             *       "cache_read": 0,
+             *       "cache_write": 0,
+             *       "input": 0,
+             *       "output": 0
+             *     }
+             */
+            price?: components["schemas"]["Price"];
+            /**
+             * @description The profile that the limits came from.
+             * @default trace
+             */
+            profile?: components["schemas"]["Profile"];
+            /** @description The name of the prompt that `system_prompt` came from. */
+            prompt_name?: string | null;
+            /**
+             * @description How the model's output becomes a turn.
+             * @default native
+             */
+            protocol?: components["schemas"]["Protocol"];
+            /** @description What it belongs to. */
+            relations?: components["schemas"]["Relations"];
+            /**
+             * Format: uint32
+             * @description The part of the window kept free for the answer; also the most tokens that may come back.
+             */
+            reserved_output: number;
+            /** @description The rules that the caller gave, beside those of files. */
+            rules?: components["schemas"]["RunRules"];
+            /** @description Whether it works with tools, or is one call of the model. */
+            run_mode?: components["schemas"]["RunMode"];
+            /** @description The names of the secrets whose handles may be resolved by tools. */
+            secrets?: string[];
+            /**
+             * Format: uint16
+             * @description By how much a request may be larger than it is estimated until a vendor has counted one, in hundredths. In specs of before:
+             *     nothing.
+             */
+            size_margin?: number;
+            /** @description What it is told of skills. */
+            skills?: components["schemas"]["SkillTerms"];
+            /** @description Whether all files of the workspace are kept before a call that may change any of them. */
+            snapshots?: boolean;
+            /** @description What stands in `instructions` in the place of Mainpath's own text. */
+            system_prompt?: string | null;
+            /**
+             * Format: double
+             * @description Sampling temperature.
+             */
+            temperature?: number | null;
+            /** @description How a turn looks under the JSON protocol. */
+            text?: components["schemas"]["TextForm"];
+            /**
+             * @description The tools on offer.
+             * @default []
+             */
+            tools?: components["schemas"]["ToolSpec"][];
+            /** @description For whom it works, as the caller knows them. */
+            uid?: string | null;
+            /**
+             * @description The folder that the tools work in, as the tool runtime knows it.
+             * @default
+             */
+            workspace?: string;
+        };
+        /** @description `spec_changed`. */
+        SpecChanged: {
+            /** @description Who changed it; logs of before do not say. */
+            by?: components["schemas"]["Principal"] | null;
+            /** @description The whole new spec. Boxed, as it is large and rare. */
+            spec: components["schemas"]["Spec"];
+        };
+        /** @description What was really used and what that cost, as far as it is known. */
+        Spent: {
+            /** @description Whether some of it was estimated, as no vendor has counted it. People are told "about". */
+            about?: boolean;
+            /**
+             * Format: uint64
+             * @description Money, in micro-units.
+             */
+            cost: number;
+            /** @description Tokens. */
+            usage: components["schemas"]["Usage"];
+        };
         /** @description Where a trace stands. */
         Standing: "running" | "waiting" | "interrupted" | "completed" | "stopped" | "failed" | "imported" | "damaged";
         /** @description What runs took. */
@@ -2733,6 +7176,19 @@ export interface components {
              */
             step: number;
         };
+        /** @description A step of a plan as a model or a person writes it. */
+        Step2: {
+            /** @description What the writer calls it, or the number of a goal that is there. */
+            id?: string | null;
+            /** @description Where it stands; pending if it is new and nothing is said. */
+            status?: components["schemas"]["GoalStatus"] | null;
+            /** @description What is to be reached. It may be left out of an update of a step that is there. */
+            title?: string | null;
+            /** @description The `id` of the step that it serves, which comes before it. */
+            under?: string | null;
+        };
+        /** @description Why a model stopped. */
+        StopReason: "end" | "tool_calls" | "max_tokens" | "content_filter";
         /** @description What else is streamed. */
         StreamOptions: {
             /** @description Only `false`: nothing is obfuscated. */
@@ -2751,8 +7207,188 @@ export interface components {
             /** @description Its trace; `None` where it never began. */
             trace_id?: components["schemas"]["TraceId"] | null;
         };
+        /** @description `sub_trace_completed`: a child has ended, and what it left of its share is the parent's again. */
+        SubTraceCompleted: {
+            /**
+             * Format: uint64
+             * @description For how long it worked, in milliseconds; waiting for people is not counted.
+             * @default 0
+             */
+            active_ms?: number;
+            /** @description What it said last. */
+            answer?: string;
+            /** @description The call that started it. */
+            call: components["schemas"]["CallId"];
+            /**
+             * Format: uint32
+             * @description Its tool calls, those of its own children included.
+             * @default 0
+             */
+            calls?: number;
+            /** @description Its trace; `None` where none was started. */
+            child?: components["schemas"]["TraceId"] | null;
+            /**
+             * Format: uint16
+             * @description The agents that it started itself.
+             * @default 0
+             */
+            children?: number;
+            /**
+             * Format: uint64
+             * @description The same: money in micro-units.
+             * @default 0
+             */
+            cost?: number;
+            /**
+             * Format: uint32
+             * @description Those of its own tool calls that were denied.
+             */
+            denied?: number;
+            /** @description The files that it changed, as it names them. */
+            files?: string[];
+            /**
+             * Format: uint64
+             * @description How many characters of that were left out here; its trace has them.
+             */
+            left_out?: number;
+            /**
+             * Format: uint16
+             * @description Which of the call's children, from 0.
+             */
+            nth: number;
+            /**
+             * Format: uint16
+             * @description How many the call asks for.
+             */
+            of: number;
+            /** @description Where what it has read came from, if from outside: its words may be somebody else's. */
+            origins?: components["schemas"]["Origin"][];
+            /** @description How it ended. */
+            outcome: components["schemas"]["ChildOutcome"];
+            /** @description Its changes to files as a patch of git, where it worked in a copy of its own. */
+            patch?: components["schemas"]["BlobHash"] | null;
+            /** @description Why it could not be started or failed, where it did. */
+            problem?: string | null;
+            /** @description Why its run ended. */
+            reason?: components["schemas"]["FinishReason"] | null;
+            /**
+             * @description What it really used.
+             * @default {
+             *       "cost": 0,
+             *       "usage": {
+             *         "input": 0,
+             *         "output": 0
+             *       }
+             *     }
+             */
+            spent?: components["schemas"]["Spent"];
+            /**
+             * Format: uint32
+             * @description Its model calls.
+             * @default 0
+             */
+            turns?: number;
+            /**
+             * @description What the parent's budgets are charged for it: tokens.
+             * @default {
+             *       "input": 0,
+             *       "output": 0
+             *     }
+             */
+            usage?: components["schemas"]["Usage"];
+        };
+        /** @description `sub_trace_started`: a call starts a child, which is given a share of the run's budgets. Written before there is a child. */
+        SubTraceStarted: {
+            /**
+             * Format: uint64
+             * @description The event of the child's log after which the work of this call begins: 0 for a new child.
+             */
+            after?: number;
+            /** @description The call. */
+            call: components["schemas"]["CallId"];
+            /** @description The child's trace. */
+            child: components["schemas"]["TraceId"];
+            /** @description Whether the trace was there before and goes on. */
+            continued?: boolean;
+            /** @description What it is for. */
+            mode: components["schemas"]["ChildMode"];
+            /**
+             * Format: uint16
+             * @description Which of the call's children, from 0.
+             */
+            nth: number;
+            /**
+             * Format: uint16
+             * @description How many the call asks for.
+             */
+            of: number;
+            /**
+             * @description Where it works.
+             * @default reading
+             */
+            place?: components["schemas"]["ChildPlace"];
+            /**
+             * @description What it is given.
+             * @default {
+             *       "children": 0,
+             *       "depth": 0
+             *     }
+             */
+            share?: components["schemas"]["Share"];
+            /**
+             * @description Its task in short, for people.
+             * @default
+             */
+            task?: string;
+        };
+        /** @description What rules found in a conversation and a model's summary of it does not tell. */
+        SummaryFloor: {
+            /** @description Whether it is all that rules found, because the model's words tell nothing: it refused, or wrote of something else. */
+            all?: boolean;
+            /** @description The words. */
+            text: string;
+        };
+        /** @description Who summarises. */
+        SummaryMode: "rules" | "single" | "agent";
+        /** @description `tail_cut`. */
+        TailCut: {
+            /**
+             * Format: uint64
+             * @description How many bytes were cut.
+             */
+            bytes: number;
+            /** @description The file, beside the log, that keeps them. */
+            kept: string;
+        };
         /** @description Whose data it is; data of different tenants lies apart. */
         TenantId: string;
+        /** @description The form of a turn under [`Protocol::Json`]. */
+        TextForm: {
+            /**
+             * @description The object's fields.
+             * @default agent_core
+             */
+            dialect?: components["schemas"]["Dialect"];
+            /**
+             * @description Whether fences and prose around the object are put up with, which is recorded. Otherwise an answer is one bare JSON
+             *     object.
+             * @default false
+             */
+            tolerant?: boolean;
+        };
+        /** @description `assistant_delta`, `thinking_delta`: more text. */
+        TextPiece: {
+            /** @description The new text. */
+            text: string;
+        } & ({
+            /** Format: uint32 */
+            request: number;
+        } | {
+            /** Format: uint32 */
+            attempt: number;
+        } | {
+            effect: unknown;
+        });
         /** @description The form of the answer. */
         TextSettings: {
             /** @description `text`, or a schema. */
@@ -2764,6 +7400,64 @@ export interface components {
             format?: components["schemas"]["WantedForm"] | null;
             /** @description Only `medium`. */
             verbosity?: string | null;
+        };
+        /** @description What a tool returned. */
+        ToolOutput: {
+            /** @description Files and full outputs that the call produced. */
+            artifacts?: components["schemas"]["Artifact"][];
+            /** @description The files that the call is known to have changed. */
+            changes?: components["schemas"]["FileChange"][];
+            /** @description How the command ended that the call was, if it was one. */
+            command?: components["schemas"]["CommandEnd"] | null;
+            /**
+             * @description What the model sees.
+             * @default []
+             */
+            content?: components["schemas"]["Part"][];
+            /** @description Set when the call failed: a stable code such as `timeout`, `exit_code`, `not_found`. The words are in `content`. */
+            error?: string | null;
+            /** @description The full output is shown to the model once, then `long_term_memory` stands for it. */
+            include_output_only_once?: boolean;
+            /** @description What stays for the model when the full output is shortened later. */
+            long_term_memory?: string | null;
+            /** @description What people should know of it, a sentence each, such as files that were moved out of the workspace. */
+            notices?: string[];
+            /** @description Where it comes from. */
+            origin?: components["schemas"]["Origin"];
+            /** @description The call has waited for something that still goes on, and there is no news: making it again is patience, not a circle. */
+            still_waiting?: boolean;
+            /** @description A line to show people. */
+            title?: string | null;
+            /** @description Set on a failure that the same call may not meet a moment later, such as a server that was busy. */
+            transient?: boolean;
+        };
+        /** @description A tool as the model and the core see it. */
+        ToolSpec: {
+            /** @description Whether it can tell after a crash if a started call was done. */
+            can_probe?: boolean;
+            /** @description What it does, for the model. */
+            description: string;
+            /**
+             * @description What it can do.
+             * @default side-effecting
+             */
+            effect?: components["schemas"]["EffectClass"];
+            /** @description JSON Schema (2020-12) of its arguments: an object schema. */
+            input_schema: unknown;
+            /**
+             * Format: uint32
+             * @description How often it may be called in a run; further calls are skipped.
+             */
+            max_calls?: number | null;
+            /** @description Its one name. */
+            name: string;
+            /** @description How often it may be called in a time; further calls wait. */
+            rate?: components["schemas"]["RateLimit"] | null;
+            /**
+             * Format: uint64
+             * @description How long a call may take, in milliseconds; the run's limit applies where this says nothing.
+             */
+            timeout_ms?: number | null;
         };
         /** @description A trace: the fields of its `meta.json`, and these. */
         TraceDetail: {
@@ -2794,6 +7488,15 @@ export interface components {
             /** @description The traces. */
             traces: components["schemas"]["ListedTrace"][];
         };
+        /** @description `trace_named`. A trace that was never named goes by its task. */
+        TraceNamed: {
+            /** @description Who named it. */
+            by: components["schemas"]["Principal"];
+            /** @description The model that made the name out of the task, if one did. */
+            made?: components["schemas"]["NameMade"] | null;
+            /** @description The name: one line. */
+            name: string;
+        };
         /** @description The tree of messages. */
         Tree: {
             /** @description The messages, in the order of their numbers. */
@@ -2801,6 +7504,18 @@ export interface components {
                 [key: string]: unknown;
             }[];
         };
+        /** @description `turn_finished`. */
+        TurnFinished: {
+            /**
+             * Format: uint16
+             * @description How many results entered the tree.
+             */
+            results: number;
+            /** @description The number of the first result in the tree; the others follow in call order. */
+            seq: components["schemas"]["Seq"];
+        };
+        /** @description `turn_started`. */
+        TurnStarted: Record<string, never>;
         /** @description What a model call used, in tokens. */
         Usage: {
             /**
@@ -4236,8 +8951,14 @@ export interface operations {
                 cursor?: string | null;
                 /** @description At most so many. */
                 limit?: number | null;
+                /** @description Those whose logs last changed at this time or later: in UTC, such as `2026-01-31T00:00:00Z`. */
+                since?: string | null;
                 /** @description Those that stand so. */
                 status?: components["schemas"]["Standing"] | null;
+                /** @description Those that called this tool. */
+                tool?: string | null;
+                /** @description Those of which that was before this time. */
+                until?: string | null;
             };
             header?: never;
             path?: never;
@@ -5347,10 +10068,14 @@ export interface operations {
                 deltas?: boolean | null;
                 /** @description The stream goes on when nothing happens any more. */
                 follow?: boolean;
+                /** @description Of a page: the last ones. */
+                last?: boolean;
                 /** @description Of a page: at most so many log events. */
                 limit?: number | null;
                 /** @description The same under its other name. */
                 since_event_id?: string | null;
+                /** @description Of a page: from the beginning of this turn on. */
+                turn?: number | null;
             };
             header?: never;
             path: {
@@ -8321,10 +13046,14 @@ export interface operations {
                 deltas?: boolean | null;
                 /** @description The stream goes on when nothing happens any more. */
                 follow?: boolean;
+                /** @description Of a page: the last ones. */
+                last?: boolean;
                 /** @description Of a page: at most so many log events. */
                 limit?: number | null;
                 /** @description The same under its other name. */
                 since_event_id?: string | null;
+                /** @description Of a page: from the beginning of this turn on. */
+                turn?: number | null;
             };
             header?: never;
             path: {

@@ -8,6 +8,7 @@ use std::ops::Deref;
 
 /// An event's data with its stamp: whose it is, when it happened, and its number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
 pub struct Stamped<T> {
     /// The version of the event vocabulary.
     pub v: u16,
