@@ -71,12 +71,11 @@ async fn what_waits_in_a_long_log_is_asked_decided_and_followed() {
     let RunEvent::ApprovalRequired(told) = told else { panic!("{told:?}") };
     assert_eq!(told.call, asked.call);
     trace.approve(asked.call).await.unwrap();
-    // Who was woken by the approval may have ended the run by now.
-    let outcome = match trace.resume().await {
-        Ok(run) => run.outcome().await,
-        Err(_) => trace.outcome().await,
-    };
-    assert_eq!(outcome.unwrap().answer, "Done.");
+    // Who was woken by the approval may have ended the run by now; then nothing is left to go on with.
+    if let Ok(run) = trace.resume().await {
+        let _ = run.outcome().await;
+    }
+    assert_eq!(trace.outcome().await.unwrap().answer, "Done.");
     assert!(place.work().join("new.txt").exists());
     assert!(trace.approvals().await.unwrap().is_empty());
     let state = trace.state().await.unwrap();
@@ -117,7 +116,7 @@ async fn many_that_look_at_once_see_one_log_that_another_program_lengthens() {
     let [asked] = &trace.approvals().await.unwrap()[..] else { panic!() };
     trace.deny(asked.call, None).await.unwrap();
     if let Ok(run) = trace.resume().await {
-        run.outcome().await.unwrap();
+        let _ = run.outcome().await;
     }
     let same = other.trace(trace.id()).await.unwrap();
     for nth in 0..5 {
