@@ -18,7 +18,7 @@ pub struct MessageImported {
     /// The estimated size of each result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub result_tokens: Vec<u32>,
-    /// The size of what it demands or rules out: see [`MessageQueued`].
+    /// The size of what it demands or rules out: see [`MessageQueued`](crate::MessageQueued).
     #[serde(default, skip_serializing_if = "crate::facts::is_none_at_all")]
     pub demands: u32,
     /// Where in its text that stands.
