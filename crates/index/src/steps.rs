@@ -66,7 +66,7 @@ impl<'a> Steps<'a> {
         for RecordedCall { id, written, arguments, planned } in data.calls() {
             let (outcome, failure) = match planned.ended() {
                 Some((Resolution::Ok, _)) => ("ok", ""),
-                Some((resolution, why)) => (word(resolution), why),
+                Some((resolution, why)) => (resolution.as_str(), why),
                 None => ("", ""),
             };
             let code = if planned.problem.is_some() { "invalid_call" } else { "" };
@@ -89,7 +89,7 @@ impl<'a> Steps<'a> {
 
     fn resolve(&mut self, data: &CallResolved, said: &dyn Fn(&[Part]) -> String) {
         let Some(step) = self.calls.get(&data.call).and_then(|at| self.steps.get_mut(*at)) else { return };
-        step.outcome = word(data.resolution);
+        step.outcome = data.resolution.as_str();
         step.code = data.failure().unwrap_or_default();
         step.failure = match step.code.is_empty() {
             true => String::new(),
@@ -121,17 +121,6 @@ pub(crate) fn parsed(arguments: &str) -> Value {
 
 fn values(arguments: &str) -> String {
     if arguments.is_empty() { String::new() } else { argument_values(&parsed(arguments)) }
-}
-
-fn word(resolution: Resolution) -> &'static str {
-    match resolution {
-        Resolution::Ok => "ok",
-        Resolution::Error => "error",
-        Resolution::Denied => "denied",
-        Resolution::Skipped => "skipped",
-        Resolution::Interrupted => "interrupted",
-        Resolution::Unknown => "unknown",
-    }
 }
 
 /// Arguments with their long texts cut; those of a great many values in one text.

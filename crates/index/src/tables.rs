@@ -354,7 +354,7 @@ pub(crate) fn page(db: &Connection, wanted: &Wanted) -> Result<Vec<Row>> {
         "SELECT {COLUMNS} FROM trace WHERE {own} AND (?1 IS NULL OR modified < ?1 OR (modified = ?1 AND id > ?2))
          AND (?3 IS NULL OR status = ?3) AND (?4 IS NULL OR agent = ?4)
          AND (?6 IS NULL OR modified >= ?6) AND (?7 IS NULL OR modified < ?7)
-         AND (?8 IS NULL OR EXISTS(SELECT 1 FROM run, json_each(run.stats, '$.tools') AS tool WHERE run.trace = trace.n AND tool.key = ?8))
+         AND (?8 IS NULL OR EXISTS(SELECT 1 FROM step WHERE step.trace = trace.n AND step.tool = ?8))
          ORDER BY modified DESC, id LIMIT ?5"
     ))?;
     let most = i64::try_from(*most).unwrap_or(i64::MAX);

@@ -224,3 +224,17 @@ pub enum Resolution {
     /// It was started and nobody can tell whether it was done.
     Unknown,
 }
+
+impl Resolution {
+    /// It in a word, as in logs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Resolution::Ok => "ok",
+            Resolution::Error => "error",
+            Resolution::Denied => "denied",
+            Resolution::Skipped => "skipped",
+            Resolution::Interrupted => "interrupted",
+            Resolution::Unknown => "unknown",
+        }
+    }
+}

@@ -191,17 +191,19 @@ fn cases(found: &Backtest, fail_on: &[FailOn]) -> Vec<JunitCase> {
         let fails = fail_on.iter().any(|what| what.is_about(change));
         let example = change.examples.first().map(|example| format!("; such as {} {}", example.trace, example.call));
         let problem = || format!("{}{}", count(*calls as u64, "call"), example.unwrap_or_default());
-        JunitCase { class: "rules".into(), name, problem: fails.then(problem) }
+        JunitCase { class: "rules".into(), name, elapsed_ms: None, problem: fails.then(problem) }
     });
     let fails = fail_on.contains(&FailOn::Unjudged);
     let unjudged = unjudged.iter().map(|calls| JunitCase {
         class: "unjudged".into(),
         name: format!("{}: {}", calls.tool, calls.why.words()),
+        elapsed_ms: None,
         problem: fails.then(|| count(calls.calls as u64, "call")),
     });
     let unread = unread.iter().map(|one| JunitCase {
         class: "unread".into(),
         name: one.trace.to_string(),
+        elapsed_ms: None,
         problem: fails.then(|| one.problem.clone()),
     });
     changes.chain(unjudged).chain(unread).collect()

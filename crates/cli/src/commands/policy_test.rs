@@ -87,5 +87,5 @@ fn examples(layer: Layer, name: &str, text: &str) -> Result<Vec<PolicyExample>, 
 }
 
 fn case(result: &ExampleResult) -> JunitCase {
-    JunitCase { class: result.file.clone(), name: result.name.clone(), problem: result.problem() }
+    JunitCase { class: result.file.clone(), name: result.name.clone(), elapsed_ms: None, problem: result.problem() }
 }

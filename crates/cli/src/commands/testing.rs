@@ -2,14 +2,13 @@
 
 use crate::exit::{Exit, Failure, logs};
 use crate::ui::beside::side_by_side;
+use crate::ui::junit::{JunitCase, write_junit};
 use crate::ui::out::out;
 use crate::ui::text::{count, plain, short};
 use clap::{Args, Subcommand};
 use mainpath::Installation;
 use mainpath::agent::workspace;
-use mainpath::store::scheduler::system_clock;
 use mainpath::testing::{NewTest, TestOutcome, TestProblem, remove_test, test_file, test_names, tests_folder};
-use mainpath::types::format_time;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -131,8 +130,7 @@ async fn run(args: RunTestsArgs) -> Result<Exit, Failure> {
         return Err(problem);
     }
     if let Some(file) = &args.junit {
-        std::fs::write(file, junit(&outcomes))
-            .map_err(|error| Failure::error(format!("{} cannot be written: {error}", file.display())))?;
+        write_junit(file, "mainpath test", &outcomes.iter().map(case).collect::<Vec<_>>())?;
     }
     let failed = outcomes.iter().filter(|outcome| !outcome.passed).count();
     let passed = outcomes.len() - failed;
@@ -196,82 +194,19 @@ fn show(args: &OneTestArgs) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// A report in JUnit's format.
-fn junit(outcomes: &[TestOutcome]) -> String {
-    let failed = outcomes.iter().filter(|outcome| !outcome.passed).count();
-    let (count, time) = (outcomes.len(), outcomes.iter().map(|outcome| outcome.elapsed_ms).sum::<u64>());
-    let seconds = |ms: u64| format!("{}.{:03}", ms / 1000, ms % 1000);
-    let mut text = format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"mainpath\" tests=\"{count}\" failures=\"{failed}\" time=\"{}\" timestamp=\"{}\">\n",
-        seconds(time),
-        format_time(system_clock())
-    );
-    for outcome in outcomes {
-        let name = escaped(&outcome.name);
-        text.push_str(&format!(
-            "  <testcase classname=\"mainpath\" name=\"{name}\" time=\"{}\"",
-            seconds(outcome.elapsed_ms)
-        ));
-        let Some(first) = outcome.problems.first() else {
-            text.push_str("/>\n");
-            continue;
-        };
-        let line = |problem: &TestProblem| format!("{}: {}", problem.at, problem.what);
-        let mut lines: Vec<String> = outcome.problems.iter().map(line).collect();
-        for (title, step) in [("recorded:", &first.recorded), ("played:", &first.played)] {
-            if !step.is_empty() {
-                lines.push(title.into());
-                lines.extend(step.iter().map(|line| format!("  {line}")));
-            }
-        }
-        let (message, body) = (escaped(&line(first)), escaped(&lines.join("\n")));
-        text.push_str(&format!(">\n    <failure message=\"{message}\">{body}</failure>\n  </testcase>\n"));
+/// A test as a case of JUnit's.
+fn case(outcome: &TestOutcome) -> JunitCase {
+    let mut lines: Vec<String> =
+        outcome.problems.iter().map(|problem| format!("{}: {}", problem.at, problem.what)).collect();
+    let parts = outcome.problems.first().map(|first| [("recorded:", &first.recorded), ("played:", &first.played)]);
+    for (title, step) in parts.into_iter().flatten().filter(|(_, step)| !step.is_empty()) {
+        lines.push(title.into());
+        lines.extend(step.iter().map(|line| format!("  {line}")));
     }
-    text.push_str("</testsuite>\n");
-    text
-}
-
-/// A text as XML has it. Letters that no document may hold become a question mark.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\n' => escaped.push_str("&#10;"),
-            '\t' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'.. => escaped.push(letter),
-            _ => escaped.push('?'),
-        }
-    }
-    escaped
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_report_is_xml_whatever_a_test_says() {
-        let problem = TestProblem {
-            at: "call 1".into(),
-            what: "<&\"\u{1}>".into(),
-            recorded: vec!["a\nb".into()],
-            played: Vec::new(),
-        };
-        let outcome = |name: &str, problems: Vec<TestProblem>| TestOutcome {
-            name: name.into(),
-            passed: problems.is_empty(),
-            problems,
-            notes: Vec::new(),
-            turns: 1,
-            calls: 1,
-            elapsed_ms: 1_005,
-        };
-        let text = junit(&[outcome("good", Vec::new()), outcome("bad", vec![problem])]);
-        assert!(text.contains("tests=\"2\" failures=\"1\" time=\"2.010\""), "{text}");
-        assert!(text.contains("<testcase classname=\"mainpath\" name=\"good\" time=\"1.005\"/>"), "{text}");
-        assert!(text.contains("message=\"call 1: &lt;&amp;&quot;?&gt;\">call 1: &lt;&amp;&quot;?&gt;&#10;recorded:&#10;  a&#10;b</failure>"), "{text}");
+    JunitCase {
+        class: "mainpath".into(),
+        name: outcome.name.clone(),
+        elapsed_ms: Some(outcome.elapsed_ms),
+        problem: (!outcome.passed).then(|| lines.join("\n")),
     }
 }

@@ -5,7 +5,7 @@
 //! github.com/openai/codex). `token_count` has the usage of the last request (`last_token_usage`) and of all (`total_token_usage`), `input_tokens` with what came from
 //! the cache. Before that form, a line was the item itself.
 
-use super::file::{block, call, count, filled, kind, lines, result, text, thought, time};
+use super::file::{block, blocks, call, count, filled, kind, lines, result, text, thought, time};
 use super::session::{Program, RecordedBranch, RecordedMessage, RecordedSession, Unreadable};
 use mainpath_types::{Millis, Usage};
 use serde_json::{Value, json};
@@ -173,11 +173,7 @@ fn used(usage: &Value) -> Usage {
 
 /// The pieces of a message in Anthropic's form.
 fn pieces(content: Option<&Value>) -> Vec<Value> {
-    match content {
-        Some(Value::String(text)) => vec![block(text)],
-        Some(Value::Array(pieces)) => pieces.iter().map(piece).collect(),
-        _ => Vec::new(),
-    }
+    blocks(content, piece)
 }
 
 fn piece(piece: &Value) -> Value {

@@ -82,6 +82,15 @@ pub(super) fn block(text: impl Into<String>) -> Value {
     serde_json::json!({"type": "text", "text": text.into()})
 }
 
+/// What was said, a text or pieces, as blocks.
+pub(super) fn blocks(said: Option<&Value>, piece: impl Fn(&Value) -> Value) -> Vec<Value> {
+    match said {
+        Some(Value::String(text)) => vec![block(text)],
+        Some(Value::Array(pieces)) => pieces.iter().map(piece).collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// A thought, without what its vendor signed: that holds only where it came from.
 pub(super) fn thought(text: impl Into<String>) -> Value {
     serde_json::json!({"type": "thought", "text": text.into()})

@@ -4,7 +4,7 @@
 //! way from its last line to the root (`session-manager.ts` of packages/coding-agent, github.com/badlogic/pi-mono, version 3 of the format; version 1 has no ids). Messages have the
 //! roles `user`, `assistant`, `toolResult`, `bashExecution`; usage counts fresh input apart from what came from the cache, cost is in dollars (packages/ai/src/types.ts).
 
-use super::file::{block, call, count, filled, kind, lines, micros, result, text, thought, time};
+use super::file::{block, blocks, call, count, filled, kind, lines, micros, result, text, thought, time};
 use super::session::{Program, RecordedBranch, RecordedMessage, RecordedSession, Unreadable};
 use super::tree::{TreeLine, ways};
 use mainpath_types::Usage;
@@ -109,12 +109,9 @@ fn used(usage: &Value) -> Usage {
     Usage { input, output: count(usage, "output"), cache_read: read, cache_write: written, reasoning: 0 }
 }
 
+/// The pieces of a message in Anthropic's form.
 fn pieces(content: Option<&Value>) -> Vec<Value> {
-    match content {
-        Some(Value::String(text)) => vec![block(text)],
-        Some(Value::Array(pieces)) => pieces.iter().map(piece).collect(),
-        _ => Vec::new(),
-    }
+    blocks(content, piece)
 }
 
 fn piece(piece: &Value) -> Value {

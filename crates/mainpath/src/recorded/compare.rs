@@ -124,7 +124,7 @@ pub(super) fn call_differs(recorded: &CallStep, played: &CallStep) -> Option<Str
     }
     let (one, other) = (recorded.resolution?, played.resolution?);
     if one != other {
-        return Some(format!("it was {}, and is {}", ended(one), ended(other)));
+        return Some(format!("it was {}, and is {}", one.as_str(), other.as_str()));
     }
     let said = |call: &CallStep| call.output.as_ref().map(|output| (text_of(&output.content), output.error.clone()));
     let has_result = matches!(one, Resolution::Ok | Resolution::Error);
@@ -134,18 +134,6 @@ pub(super) fn call_differs(recorded: &CallStep, played: &CallStep) -> Option<Str
 /// A text of JSON by what it says; what is none by its letters.
 pub(super) fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.into()))
-}
-
-/// How a call ended, in a word.
-pub(crate) fn ended(resolution: Resolution) -> &'static str {
-    match resolution {
-        Resolution::Ok => "ok",
-        Resolution::Error => "error",
-        Resolution::Denied => "denied",
-        Resolution::Skipped => "skipped",
-        Resolution::Interrupted => "interrupted",
-        Resolution::Unknown => "unknown",
-    }
 }
 
 /// A step in lines.
@@ -166,7 +154,7 @@ fn call_in_words(call: &CallStep) -> Vec<String> {
     let approved = if call.approved { ", approved" } else { "" };
     let result = call.output.as_ref().map(|output| text_of(&output.content)).filter(|text| !text.is_empty());
     let end = call.resolution.map(|resolution| {
-        format!("  {}{}", ended(resolution), result.map_or(String::new(), |text| format!(": {text}")))
+        format!("  {}{}", resolution.as_str(), result.map_or(String::new(), |text| format!(": {text}")))
     });
     let lines = [format!("{} {}", call.tool, call.arguments), format!("  {verdict}{by}{approved}")];
     lines.into_iter().chain(end).collect()
