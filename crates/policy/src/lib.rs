@@ -8,6 +8,7 @@
 //! says; deny beats ask beats allow over all layers, so that no rule added can loosen a denial; and a [`Grant`] cannot be
 //! made from anything but a verdict that allows, or one that asks together with somebody's approval.
 
+mod breakpoints;
 mod checks;
 mod example;
 mod facts;
@@ -27,6 +28,7 @@ mod shell;
 mod tool_names;
 mod weigh;
 
+pub use breakpoints::{AtStop, BREAKPOINT, Breakpoints};
 pub use checks::{Breach, Budget, Checks, PastCall, PastRun};
 pub use example::PolicyExample;
 pub use facts::{CallFacts, PathFact, UrlFact};

@@ -40,7 +40,6 @@ pub use effects::context_hooks::{ContextHook, NamedContextHook};
 pub use effects::hooks::{Hook, HookPoint, HookRunner, Hooks, OnFailure};
 pub use error::RuntimeError;
 pub use gate::schema::{BadSchema, check_schema};
-pub use gate::stops::BREAKPOINT;
 pub use gate::terms::CallTerms;
 pub use history::verify::verify;
 pub use history::{artifacts, erase, files, import, replay, run_stats, sent, telemetry, views};

@@ -1,8 +1,7 @@
 //! The calls of a log that rules judged, each with what held for it then.
 
 use super::judge::{JudgedCall, PastJudge, PersonSaid, Place, Recorded, Terms, Unjudged};
-use mainpath_policy::{CallFacts, Policy};
-use mainpath_runtime::BREAKPOINT;
+use mainpath_policy::{BREAKPOINT, CallFacts, Policy};
 use mainpath_store::ReadLog;
 use mainpath_types::{
     ApprovalGranted, CallId, Decision, Event, EventId, EventKind, ModelFinished, Part, RecordedCall, ResolveCause,

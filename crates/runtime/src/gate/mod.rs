@@ -7,5 +7,4 @@ pub(crate) mod judge;
 pub(crate) mod origins;
 mod reply;
 pub(crate) mod schema;
-pub(crate) mod stops;
 pub(crate) mod terms;

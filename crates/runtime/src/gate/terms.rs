@@ -1,7 +1,6 @@
 //! What a run's caller says of all its calls, beside the rules: which tools there are at all, and whether they run by themselves.
 
-use crate::gate::stops::Breakpoints;
-use mainpath_policy::{NON_INTERACTIVE, ToolNames};
+use mainpath_policy::{Breakpoints, NON_INTERACTIVE, ToolNames};
 use mainpath_types::{ApprovalMode, Decision, Spec, Verdict};
 
 /// What a spec says of all its calls, beside the rules.

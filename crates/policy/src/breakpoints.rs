@@ -1,19 +1,22 @@
 //! Breakpoints: calls that a person looks at before they run, whatever rules say of them.
 
-use mainpath_policy::{CallFacts, Predicate, StepFacts};
+use crate::facts::CallFacts;
+use crate::predicate::{Predicate, StepFacts};
 use mainpath_types::{Decision, Micros, Origin, Spec, TraceId, Verdict};
 
 /// The rule by which a call waits at a breakpoint.
 pub const BREAKPOINT: &str = "run.breakpoint";
 
 /// The breakpoints of a spec, with what they may ask of it.
-pub(crate) struct Breakpoints {
+#[derive(Debug)]
+pub struct Breakpoints {
     all: Vec<Breakpoint>,
     model: String,
     agent: String,
     folder: String,
 }
 
+#[derive(Debug)]
 struct Breakpoint {
     text: String,
     /// `None`: it cannot be read.
@@ -21,8 +24,8 @@ struct Breakpoint {
 }
 
 /// What breakpoints may ask of a trace.
-#[derive(Clone)]
-pub(crate) struct AtStop {
+#[derive(Clone, Debug)]
+pub struct AtStop {
     /// Which.
     pub trace: TraceId,
     /// What it has cost so far.
@@ -45,9 +48,7 @@ impl Breakpoints {
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
-}
 
-impl Breakpoints {
     /// The verdict on a call, where a breakpoint may stop it; `said` is what the model said with it. What rules deny stays denied.
     pub fn stop(&self, at: &AtStop, verdict: Verdict, facts: &CallFacts, said: &str) -> Verdict {
         let Breakpoints { all, model, agent, folder } = self;
