@@ -7,6 +7,7 @@
 
 mod agent;
 mod floor;
+mod life;
 mod measures;
 mod process;
 mod server;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
         ["__server"] => server::serve(),
         ["__measure", name, quick] => measures::child(name, *quick == "quick"),
         ["__floor", rest @ ..] => floor::child(rest),
+        ["life", rest @ ..] => life::write(rest),
         words => measures::all(words),
     };
     match done {

@@ -1,5 +1,10 @@
 // The figures of docs/figures.md: what a browser takes to show Runs and a run, from the real server on loopback. `npm run figures` prints them.
 import type { Page } from "@playwright/test";
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { figures, fromRuns, opened, ZOOMS } from "./opened";
 import { test, type Place } from "./place";
 
 const ROUNDS = 5;
@@ -70,5 +75,25 @@ test("what the first screen takes", async ({ page, place }) => {
     for (let round = 0; round < ROUNDS; round++) found.push(await measure(page, place, address, whole));
     const of = (field: keyof Figures): number => Math.round(median(found.map((one) => one[field])));
     console.log(`${name}: first contentful paint ${of("firstPaint")} ms, largest ${of("largestPaint")} ms, blocked ${of("blocked")} ms, ${(of("bytes") / 1024).toFixed(0)} KiB`);
+  }
+});
+
+const BENCH = fileURLToPath(new URL("../../target/release/mainpath-bench", import.meta.url));
+
+test("what a run of 50,000 events and 1,000 agents takes", async ({ page, place }) => {
+  test.skip(process.env["MAINPATH_FIGURES"] === undefined, "it prints figures and asserts nothing");
+  test.skip(!existsSync(BENCH), "cargo build --release -p mainpath-bench");
+  test.setTimeout(300_000);
+  const trace = "20260101-large";
+  await promisify(execFile)(BENCH, ["life", place.home, trace, "50000", "1000"]);
+  await fromRuns(page, place.ui, place.key);
+  for (const [zoom, selector] of Object.entries(ZOOMS)) {
+    for (const look of ["first", "again"]) {
+      console.log(`${zoom}, ${look}: ${JSON.stringify(await opened(page, `/ui/runs/${trace}/${zoom}`, selector))}`);
+      await page.waitForLoadState("networkidle");
+      console.log(`${zoom}, all there: ${JSON.stringify(await figures(page))}`);
+      await page.goBack();
+      await page.locator("[data-trace]").first().waitFor();
+    }
   }
 });

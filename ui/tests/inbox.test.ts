@@ -275,3 +275,23 @@ for (const look of [
     if (folder !== undefined) await page.screenshot({ path: `${folder}/inbox-${look.name}-${look.width}.png` });
   });
 }
+
+test("a key that may only look is shown nothing that would be refused, and why", async ({ page, place }) => {
+  const trace = await waits(place, writes("one\n"));
+  const { key } = (await (await place.ask("POST", "/api/keys", { name: "guest", scopes: ["read"] })).json()) as { key: string };
+  await page.addInitScript((secret) => sessionStorage.setItem("mainpath.key", secret), key);
+  await page.goto(`${place.ui}inbox`);
+  await expect(page.getByText("Your key may look, but not decide.")).toBeVisible();
+  await expect(once(page)).toHaveCount(0);
+  await page.getByRole("region", { name: "The call" }).focus();
+  await page.keyboard.press("d");
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+
+  await page.goto(`${place.ui}runs/${trace}/conversation`);
+  await expect(page.getByText("Your key may look, but not talk to agents.")).toBeVisible();
+  await expect(page.getByText("Your key may look, but not decide.")).toBeVisible();
+  await expect(page.getByRole("button", { name: /^(Stop|Steer|Next|Compact)/ })).toHaveCount(0);
+  await page.goto(`${place.ui}runs`);
+  await expect(page.locator(`[data-trace="${trace}"]`)).toBeVisible();
+  await expect(page.getByRole("button", { name: "Start a run" })).toHaveCount(0);
+});

@@ -1,11 +1,11 @@
 //! A great many traces in a list, and a session of a great many turns.
 
-use super::open::life;
 use super::past::{deploying, queries};
 use super::start::{mainpath, spawn};
 use super::{ms, runtime};
 use crate::Fail;
 use crate::agent::{spec, text};
+use crate::life::{Life, write_log};
 use crate::process::{folder, now};
 use crate::stats::{least, median};
 use crate::table::Row;
@@ -14,7 +14,7 @@ use mainpath_providers::history::Loose;
 use mainpath_runtime::Vault;
 use mainpath_sessions::{Around, FilePlace, Session, Sessions, persist, prepare};
 use mainpath_store::scheduler::system_clock;
-use mainpath_store::{Appended, FilesStore, MemoryStore, Options, Raw, Salts, Scope, Store};
+use mainpath_store::{Appended, FilesStore, Options, Raw, Scope, Store};
 use mainpath_types::{Event, TraceId};
 use serde_json::{Value, json};
 use std::hint::black_box;
@@ -23,27 +23,11 @@ use std::sync::Arc;
 
 /// Writes the logs of so many small traces, each of one question, two looks and an answer or so.
 pub(super) async fn many(home: &Path, traces: usize) -> Result<(), Fail> {
-    let one = life(&"t".parse()?, 24)?;
+    let one = Life::of(24).log(&"t".parse()?)?;
     for n in 0..traces {
         let trace: TraceId = format!("20260101-{n:06}").parse()?;
         write_log(home, &trace, one.clone()).await?;
     }
-    Ok(())
-}
-
-/// Writes the bytes that a files store would write, without its syncs.
-pub(super) async fn write_log(home: &Path, trace: &TraceId, log: Vec<Event>) -> Result<(), Fail> {
-    let scope = Scope::local();
-    let salts = trace.as_str().bytes().fold(7, |sum: u64, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
-    let store = MemoryStore::new(system_clock, Salts::Seeded(salts));
-    let opened = store.lease(&scope, trace, true).await?;
-    let appended = store.append(&opened.lease, 0, log).await;
-    if !matches!(appended, Appended::Committed { .. }) {
-        return Err(format!("the log was not written: {appended:?}").into());
-    }
-    let folder = home.join("traces").join(trace.as_str());
-    std::fs::create_dir_all(&folder)?;
-    std::fs::write(folder.join("events.jsonl"), store.log_bytes(&scope.tenant, trace))?;
     Ok(())
 }
 
@@ -76,7 +60,7 @@ pub fn list(quick: bool) -> Result<Vec<Row>, Fail> {
             // Somebody works in another trace meanwhile.
             let trace: TraceId = format!("20260102-{n:06}").parse()?;
             let opened = store.lease(&scope, &trace, true).await?;
-            let appended = store.append(&opened.lease, 0, life(&trace, 24)?).await;
+            let appended = store.append(&opened.lease, 0, Life::of(24).log(&trace)?).await;
             black_box(&appended);
             drop(opened);
             changed.push(ls()?);

@@ -6,7 +6,7 @@
 
 use crate::Row;
 use crate::steps::parsed;
-use crate::tables::{COLUMNS, row};
+use crate::tables::{COLUMNS, row, take_in_trigrams};
 use mainpath_policy::{Condition, FieldTest, NumberOrder, Predicate, StepFacts, StepField, Term};
 use mainpath_types::{CallId, Micros, Seq};
 use rusqlite::functions::FunctionFlags;
@@ -65,11 +65,16 @@ struct Sql {
     asked: Vec<Condition>,
     /// Whether it needs the texts.
     texts: bool,
+    /// Whether it looks something up among the trigrams.
+    trigrams: bool,
 }
 
 pub(crate) fn query(db: &Connection, predicate: &Predicate, most: usize) -> Result<FoundSteps> {
     let mut sql = Sql::default();
     sql.term(predicate.term());
+    if sql.trigrams {
+        take_in_trigrams(db)?;
+    }
     for (number, condition) in sql.asked.iter().enumerate() {
         ask(db, number, condition.clone())?;
     }
@@ -242,6 +247,7 @@ impl Sql {
         self.texts |= columns.contains("step_text");
         let piece = columns.contains("step_text").then(|| piece(&condition.is)).flatten();
         let Some(matching) = piece.and_then(trigrams) else { return format!("asked_{number}({columns})") };
+        self.trigrams = true;
         // The code of an error is no text that is looked up.
         let code = if condition.field == StepField::Error {
             format!("asked_{number}(step.code, '') OR ")

@@ -98,14 +98,7 @@ impl<'a> Steps<'a> {
     }
 }
 
-impl Step {
-    /// All that a text may be searched for in, in one.
-    pub fn words(&self) -> String {
-        words(&self.arguments, &self.said, &self.failure)
-    }
-}
-
-/// All that a text may be searched for in, in one: of a row as the file has it.
+/// All that a text may be searched for in, in one.
 pub(crate) fn words(arguments: &str, said: &str, failure: &str) -> String {
     let arguments = values(arguments);
     format!("{arguments}\n{said}\n{failure}")

@@ -8,14 +8,14 @@ use crate::{Row, Wanted};
 use mainpath_runtime::run_stats::RunStats;
 use mainpath_types::{Millis, TraceId};
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OptionalExtension, Result, Statement, Transaction, ffi, params};
+use rusqlite::{Connection, OptionalExtension, Result, Statement, Transaction, TransactionBehavior, ffi, params};
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
 /// Another one, and the file is made anew.
-const VERSION: i64 = 8;
+const VERSION: i64 = 9;
 /// How long another process may be waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -140,7 +140,6 @@ pub(crate) struct Writer<'a> {
     run: rusqlite::Statement<'a>,
     step: rusqlite::Statement<'a>,
     step_text: rusqlite::Statement<'a>,
-    step_words: rusqlite::Statement<'a>,
     remover: Remover<'a>,
 }
 
@@ -155,7 +154,6 @@ impl<'a> Writer<'a> {
             run: db.prepare("INSERT INTO run VALUES(?1, ?2, ?3)")?,
             step: db.prepare("INSERT INTO step VALUES(NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")?,
             step_text: db.prepare("INSERT INTO step_text VALUES(?1, ?2, ?3, ?4)")?,
-            step_words: db.prepare("INSERT INTO step_words(rowid, text) VALUES(?1, ?2)")?,
             remover: Remover::new(db)?,
         })
     }
@@ -222,9 +220,8 @@ impl<'a> Writer<'a> {
         let (seq, cost) = (seq.0, signed(*cost));
         let n =
             self.step.insert(params![trace, seq, call, tool, verdict, rule, outcome, code, origins, cost, model])?;
-        self.step_text.execute(params![n, arguments, said, failure])?;
-        self.step_words.execute(params![n, step.words()])?;
-        Ok(())
+        // Its trigrams are taken in when somebody asks for them: they cost more than all else of a trace.
+        self.step_text.execute(params![n, arguments, said, failure]).map(drop)
     }
 
     pub fn remove(&mut self, trace: &TraceId) -> Result<()> {
@@ -243,6 +240,10 @@ struct Remover<'a> {
     step_words: rusqlite::Statement<'a>,
     step_texts: rusqlite::Statement<'a>,
     step_rows: rusqlite::Statement<'a>,
+    last_step: rusqlite::Statement<'a>,
+    /// The last step whose trigrams were taken in.
+    looked_up: i64,
+    db: &'a Connection,
 }
 
 impl<'a> Remover<'a> {
@@ -261,6 +262,9 @@ impl<'a> Remover<'a> {
             step_words: db.prepare("INSERT INTO step_words(step_words, rowid, text) VALUES('delete', ?1, ?2)")?,
             step_texts: db.prepare("DELETE FROM step_text WHERE n IN (SELECT n FROM step WHERE trace = ?1)")?,
             step_rows: db.prepare("DELETE FROM step WHERE trace = ?1")?,
+            last_step: db.prepare("SELECT ifnull(max(n), 0) FROM step")?,
+            looked_up: looked_up(db)?,
+            db,
         })
     }
 
@@ -277,6 +281,9 @@ impl<'a> Remover<'a> {
         while let Some(row) = steps.next()? {
             let (doc, args): (i64, String) = (row.get(0)?, row.get(1)?);
             let (said, failure): (String, String) = (row.get(2)?, row.get(3)?);
+            if doc > self.looked_up {
+                continue;
+            }
             self.step_words.execute(params![doc, words(&args, &said, &failure)])?;
         }
         drop(steps);
@@ -285,8 +292,45 @@ impl<'a> Remover<'a> {
         self.messages.execute([n])?;
         self.runs.execute([n])?;
         self.row.execute([n])?;
+        // The numbers of the last steps are given to others again.
+        let last = self.last_step.query_row([], |row| row.get(0))?;
+        if last < self.looked_up {
+            self.looked_up = last;
+            set_mark(self.db, LOOKED_UP, &last.to_string())?;
+        }
         Ok(())
     }
+}
+
+/// The mark of the last step whose trigrams were taken in.
+const LOOKED_UP: &str = "looked_up";
+
+fn looked_up(db: &Connection) -> Result<i64> {
+    Ok(mark(db, LOOKED_UP)?.parse().unwrap_or_default())
+}
+
+/// Takes in the trigrams of the steps that came since this was last done.
+pub(crate) fn take_in_trigrams(db: &Connection) -> Result<()> {
+    let last = |db: &Connection| db.query_row("SELECT ifnull(max(n), 0) FROM step", [], |row| row.get::<_, i64>(0));
+    if looked_up(db)? >= last(db)? {
+        return Ok(());
+    }
+    let transaction = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
+    // Another process may have done it meanwhile.
+    let (from, to) = (looked_up(&transaction)?, last(&transaction)?);
+    let mut steps = transaction.prepare("SELECT n, args, said, failure FROM step_text WHERE n > ?1")?;
+    let mut insert = transaction.prepare("INSERT INTO step_words(rowid, text) VALUES(?1, ?2)")?;
+    let mut new = steps.query([from])?;
+    while let Some(row) = new.next()? {
+        let (n, args): (i64, String) = (row.get(0)?, row.get(1)?);
+        let (said, failure): (String, String) = (row.get(2)?, row.get(3)?);
+        insert.execute(params![n, words(&args, &said, &failure)])?;
+    }
+    drop(new);
+    drop(steps);
+    drop(insert);
+    set_mark(&transaction, LOOKED_UP, &to.to_string())?;
+    transaction.commit()
 }
 
 pub(crate) fn forget(db: &mut Connection, traces: &[TraceId]) -> Result<()> {

@@ -59,6 +59,11 @@ impl RuleNames {
         wrong.collect()
     }
 
+    /// Whether a call such as `bash(ls)` is one of a tool that there is. Errors: it is none, and what may have been meant.
+    pub fn check_call(&self, call: &str) -> Result<(), String> {
+        self.known(call)
+    }
+
     fn known(&self, pattern: &str) -> Result<(), String> {
         let names: Vec<&str> = self.names.iter().map(String::as_str).chain(REACHING).collect();
         let prefixes: Vec<&str> = self.prefixes.iter().map(String::as_str).collect();

@@ -7,6 +7,11 @@ pub fn plain(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).filter(|c| !is_invisible(*c)).collect()
 }
 
+/// The same on one line: what stands in a line of a listing cannot make another.
+pub fn one_line(text: &str) -> String {
+    plain(text).replace(['\n', '\t'], " ")
+}
+
 /// The text on one line, at most so many characters.
 pub fn short(text: &str, most: usize) -> String {
     let line = plain(text).split_whitespace().collect::<Vec<_>>().join(" ");

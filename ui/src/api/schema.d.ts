@@ -111,6 +111,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The key that asks: what it may do, and whose traces it reaches.
+         * @description The key that asks: what it may do, and whose traces it reaches.
+         *
+         *     Needs the scope `read`.
+         */
+        get: operations["own_key"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/keys": {
         parameters: {
             query?: never;
@@ -3201,7 +3223,7 @@ export interface components {
             ][];
             /**
              * Format: uint32
-             * @description The size of what it demands or rules out: see [`MessageQueued`].
+             * @description The size of what it demands or rules out: see [`MessageQueued`](crate::MessageQueued).
              */
             demands?: number;
             /** @description What was said, then for each call its result. */
@@ -3774,6 +3796,15 @@ export interface components {
         Outputs: {
             /** @description Those of the agent core. */
             agent_core: components["schemas"]["AgentCoreOutput"];
+        };
+        /** @description The key that asks. */
+        OwnKey: {
+            /** @description What it is called. */
+            name: string;
+            /** @description What it may do. */
+            scopes: components["schemas"]["Scope"][];
+            /** @description Whose traces it reaches. */
+            tenant: components["schemas"]["TenantId"];
         };
         /** @description A page of events. */
         Page: {
@@ -7954,6 +7985,80 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["List"];
+                };
+            };
+            /** @description A key is needed (`/problems/unauthenticated`) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key may not do that (`/problems/forbidden`); The request comes from a foreign page or names a foreign host (`/problems/foreign-origin`) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field cannot be used (`/problems/invalid`); There is no key for the model (`/problems/model-key`) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests (`/problems/rate-limited`) */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Something failed (`/problems/internal`) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    own_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OwnKey"];
                 };
             };
             /** @description A key is needed (`/problems/unauthenticated`) */

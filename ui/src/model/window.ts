@@ -74,15 +74,16 @@ export class EventWindow {
 
   /** Takes an event or a piece of the stream. False where it lies outside of the range. */
   receive(event: AnyEvent): boolean {
-    if (event.id === undefined) {
+    const { id } = event;
+    if (id === undefined || id === null) {
       if (!this.isAtEnd || !isEventType(event.type)) return false;
       this.conversation.apply(event as RunEvent);
       return true;
     }
     const wasAtEnd = this.isAtEnd;
-    this.head = Math.max(this.head, event.id);
+    this.head = Math.max(this.head, id);
     if (!wasAtEnd) return false;
-    this.append([event], event.id);
+    this.append([event], id);
     return true;
   }
 

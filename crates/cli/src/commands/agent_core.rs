@@ -4,7 +4,7 @@ use crate::commands::agent_core_mcp;
 use crate::exit::{Exit, Failure};
 use crate::runs::signals::Signals;
 use crate::ui::out::out;
-use crate::ui::text::plain;
+use crate::ui::text::one_line;
 use clap::Args;
 use mainpath::agent_core::{AgentCoreRequest, Refused, Terms};
 use mainpath::runtime::views;
@@ -49,7 +49,7 @@ pub async fn agent_core(args: AgentCoreArgs) -> Result<Exit, Failure> {
         Ok(request) => request,
         Err(wrong) => return told(&Problem::of_body(wrong)),
     };
-    let tell = |line: &str| eprintln!("! {}", plain(line));
+    let tell = |line: &str| eprintln!("! {}", one_line(line));
     let mut signals = Signals::listen()?;
     let host = Host::from_home_in(&workspace, tell).await?;
     let run = match host.agent_core(&request, Terms { workspace, once: None }).await {
@@ -94,11 +94,11 @@ fn request() -> Result<Result<Value, String>, Failure> {
 fn told(problem: &Problem) -> Result<Exit, Failure> {
     out(&json!(problem).to_string())?;
     if problem.errors.is_empty() {
-        eprintln!("mainpath: {}", plain(&problem.detail));
+        eprintln!("mainpath: {}", one_line(&problem.detail));
     }
     for field in &problem.errors {
         let pointer = if field.pointer.is_empty() { "the request" } else { &field.pointer };
-        eprintln!("mainpath: {}: {}", plain(pointer), plain(&field.detail));
+        eprintln!("mainpath: {}: {}", one_line(pointer), one_line(&field.detail));
     }
     Ok(Exit::Usage)
 }

@@ -3,7 +3,7 @@
 use crate::exit::{Exit, Failure};
 use crate::runs::signals::Signals;
 use crate::ui::person::person_only;
-use crate::ui::text::plain;
+use crate::ui::text::one_line;
 use mainpath::agent_core::{AgentCoreRequest, Refused, Terms, WrongField};
 use mainpath::mcp::{OneTool, serve_tool};
 use mainpath::runtime::views;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub async fn serve(workspace: PathBuf) -> Result<Exit, Failure> {
     // What an agent starts must not start agents of its own kind by itself.
     person_only("serve runs")?;
-    let tell = |line: &str| eprintln!("! {}", plain(line));
+    let tell = |line: &str| eprintln!("! {}", one_line(line));
     let host = Host::from_home_in(&workspace, tell).await?;
     let core = Arc::new(Core { host: host.clone(), workspace });
     let mut signals = Signals::listen()?;
@@ -99,7 +99,7 @@ impl Drop for Open {
             let trace = self.trace.clone();
             tokio::spawn(async move {
                 if let Err(error) = trace.stop().await {
-                    eprintln!("! {} cannot be stopped: {}", trace.id(), plain(error.message()));
+                    eprintln!("! {} cannot be stopped: {}", trace.id(), one_line(error.message()));
                 }
             });
         }

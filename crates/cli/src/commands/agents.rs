@@ -4,7 +4,7 @@ use crate::commands::models::dollars;
 use crate::exit::{Exit, Failure};
 use crate::ui::out::out;
 use crate::ui::person::person_only;
-use crate::ui::text::{in_one_line, plain, quoted, short};
+use crate::ui::text::{in_one_line, one_line, quoted, short};
 use clap::{Args, Subcommand};
 use mainpath::Installation;
 use mainpath::agent;
@@ -61,7 +61,7 @@ pub fn agents(args: &AgentsArgs) -> Result<Exit, Failure> {
     let app = Installation::look()?;
     let presets = app.presets(&agent::workspace(args.workspace.as_deref())?)?;
     if !args.json {
-        presets.passed_over.iter().for_each(|line| eprintln!("! {}", plain(line)));
+        presets.passed_over.iter().for_each(|line| eprintln!("! {}", one_line(line)));
     }
     match &args.command {
         None | Some(AgentsCommand::List) => list(&presets, args.json),
@@ -92,9 +92,9 @@ fn list(presets: &Presets, as_json: bool) -> Result<Exit, Failure> {
         let Preset { name, description, .. } = &listed.preset;
         out(&format!(
             "{:<16} {:<9} {}",
-            plain(name),
+            one_line(name),
             listed.layer.name(),
-            short(&plain(&standing(listed, description)), 120)
+            short(&one_line(&standing(listed, description)), 120)
         ))?;
         for line in remarks(listed) {
             out(&format!("  {}", in_one_line(&line)))?;
@@ -186,7 +186,7 @@ fn described(listed: &Listed) -> Result<(), Failure> {
     }
     if !listed.preset.instructions.is_empty() {
         out("")?;
-        listed.preset.instructions.lines().try_for_each(|line| out(&format!("  │ {}", plain(line))))?;
+        listed.preset.instructions.lines().try_for_each(|line| out(&format!("  │ {}", one_line(line))))?;
     }
     Ok(())
 }
@@ -209,7 +209,7 @@ fn trust(app: &Installation, presets: &Presets, args: &AgentsTrustArgs) -> Resul
     for name in &args.names {
         if args.revoke {
             let known = presets.distrust(home, name)?;
-            out(&format!("{} {}", plain(name), if known { "is no longer trusted" } else { "was not trusted" }))?;
+            out(&format!("{} {}", one_line(name), if known { "is no longer trusted" } else { "was not trusted" }))?;
             continue;
         }
         let trusted = presets.trust(home, name)?;
@@ -218,9 +218,9 @@ fn trust(app: &Installation, presets: &Presets, args: &AgentsTrustArgs) -> Resul
             out("")?;
         }
         if let Some(first) = trusted.first() {
-            let file = plain(&first.preset.source);
+            let file = one_line(&first.preset.source);
             for faulty in trusted.iter().filter(|listed| !listed.faults.is_empty()) {
-                eprintln!("! {} in it is faulty and cannot be used", plain(&faulty.preset.name));
+                eprintln!("! {} in it is faulty and cannot be used", one_line(&faulty.preset.name));
             }
             out(&format!("{file} is trusted in its present text; trust it again after a change"))?;
         }

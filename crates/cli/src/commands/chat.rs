@@ -19,7 +19,7 @@ use crate::traces::which::{name, rows};
 use crate::ui::prompt::Lines;
 use crate::ui::say::tell;
 use crate::ui::term::screen;
-use crate::ui::text::plain;
+use crate::ui::text::{one_line, plain};
 use crate::ui::typed::{self, Typed};
 use clap::Args;
 use mainpath::Installation;
@@ -132,7 +132,11 @@ impl Chat<'_> {
         match known {
             Some(row) => {
                 let model = self.model.get_or_insert_with(|| row.model.clone());
-                eprintln!("continuing {} with {}; /new starts a new conversation", plain(&name(&row)), plain(model));
+                eprintln!(
+                    "continuing {} with {}; /new starts a new conversation",
+                    one_line(&name(&row)),
+                    one_line(model)
+                );
             }
             None => {
                 let (home, registry) = (&self.app.logs.home, self.app.models.registry());
@@ -144,7 +148,7 @@ impl Chat<'_> {
                 };
                 check_model(&model, registry)?;
                 let place = agent::workspace(self.run.agent.workspace.as_deref())?;
-                eprintln!("a new conversation in {} with {}", plain(&place.display().to_string()), plain(&model));
+                eprintln!("a new conversation in {} with {}", one_line(&place.display().to_string()), one_line(&model));
                 warn(self.app, &model, &self.run.output);
                 self.model = Some(model);
             }
@@ -193,7 +197,7 @@ impl Chat<'_> {
                 Typed::Unknown(_) => match self.no_such_name(&line)? {
                     None => line,
                     Some(why) => {
-                        eprintln!("{}; /help lists the commands", plain(&why));
+                        eprintln!("{}; /help lists the commands", one_line(&why));
                         continue;
                     }
                 },
@@ -202,7 +206,7 @@ impl Chat<'_> {
                     continue;
                 }
                 Typed::Esc | Typed::Compact(_) | Typed::Pin(_) => {
-                    eprintln!("nothing is running; {} works only during a run", plain(line.trim()));
+                    eprintln!("nothing is running; {} works only during a run", one_line(line.trim()));
                     continue;
                 }
             };

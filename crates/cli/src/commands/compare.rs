@@ -5,7 +5,7 @@ use crate::runs::attach::sizes;
 use crate::ui::out::out;
 use crate::ui::said::{body, role};
 use crate::ui::term::screen::output_columns;
-use crate::ui::text::{count, money, number, plain, short, span, wrapped};
+use crate::ui::text::{count, money, number, one_line, short, span, wrapped};
 use mainpath::Logs;
 use mainpath::core::{Bodies, CallState, NodeKind, State};
 use mainpath::runtime::{Hydrated, views};
@@ -95,7 +95,7 @@ async fn side(logs: &Logs, name: char, wanted: &str) -> Result<Side, Failure> {
     });
     let reason = state.ended.reason.map(|reason| format!(" ({})", reason.words())).unwrap_or_default();
     let status = format!("{}{reason}", views::status(&state));
-    let model = plain(spec.unwrap_or("no model yet"));
+    let model = one_line(spec.unwrap_or("no model yet"));
     let figures = counted(&state, &bodies);
     Ok(Side { name, trace, status, model, path, figures, forked })
 }

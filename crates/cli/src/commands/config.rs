@@ -2,7 +2,7 @@
 
 use crate::exit::{Exit, Failure};
 use crate::ui::out::out;
-use crate::ui::text::plain;
+use crate::ui::text::one_line;
 use clap::Args;
 use mainpath::Home;
 use serde_json::json;
@@ -153,15 +153,15 @@ pub fn config(args: &ConfigArgs) -> Result<Exit, Failure> {
     };
     if !args.json {
         let there = if home.config_file.exists() { "" } else { " (not there yet)" };
-        out(&format!("file  {}{there}", plain(&file)))?;
-        out(&format!("data  {}", plain(&home.data.display().to_string())))?;
+        out(&format!("file  {}{there}", one_line(&file)))?;
+        out(&format!("data  {}", one_line(&home.data.display().to_string())))?;
     }
     for row in rows.iter().filter(wanted) {
         let Row { key, value, from } = row;
         let line = match args.json {
             true => json!({"key": key, "value": value, "from": from}).to_string(),
             false if from == DEFAULT => format!("  {key:<30} {value}"),
-            false => format!("* {key:<30} {}  ({from})", plain(value)),
+            false => format!("* {key:<30} {}  ({from})", one_line(value)),
         };
         out(&line)?;
     }

@@ -6,7 +6,7 @@ use crate::runs::settle::settle;
 use crate::ui::out::out;
 use crate::ui::term::screen::output_columns;
 use crate::ui::term::width::cut;
-use crate::ui::text::{number, plain};
+use crate::ui::text::{number, one_line, plain};
 use clap::Args;
 use mainpath::Installation;
 use mainpath::core::{Layout, Placed, Section, fixed_parts, message};
@@ -114,11 +114,11 @@ fn as_text(trace: &TraceId, look: &Look<'_>, all: bool, width: usize) -> Vec<Str
         None => "the next request".into(),
     };
     let agent = match &look.spec.preset {
-        Some(preset) => format!(" · agent {}", plain(&preset.name)),
+        Some(preset) => format!(" · agent {}", one_line(&preset.name)),
         None => String::new(),
     };
     let mut lines = vec![
-        format!("{trace} · turn {} · {request} · {}{agent}", state.counts.turns, plain(&look.spec.model)),
+        format!("{trace} · turn {} · {request} · {}{agent}", state.counts.turns, one_line(&look.spec.model)),
         room(look),
         format!(
             "margin: sizes are estimates: 1 estimated token counts as {}.{:02} tokens",
@@ -198,7 +198,7 @@ fn skills(listed: &[ListedSkill], all: bool) -> Vec<String> {
     }
     let mut lines = vec![String::new(), "skills in the system text".to_string()];
     for (shown, word) in WORDS {
-        let of: Vec<String> = listed.iter().filter(|one| one.shown == shown).map(|one| plain(&one.skill)).collect();
+        let of: Vec<String> = listed.iter().filter(|one| one.shown == shown).map(|one| one_line(&one.skill)).collect();
         if of.is_empty() {
             continue;
         }
@@ -261,7 +261,7 @@ fn gist(message: &Message) -> String {
             None => plain(text),
         },
         Part::StoredText { bytes, .. } => format!("[{} bytes of text]", number(*bytes)),
-        Part::ToolCall { name, arguments, .. } => format!("→ {}: {}", plain(name), crate::ui::text::gist(arguments)),
+        Part::ToolCall { name, arguments, .. } => format!("→ {}: {}", one_line(name), crate::ui::text::gist(arguments)),
         Part::ToolResult { content, .. } => gist(&Message { seq: None, role: Role::Tool, parts: content.clone() }),
         Part::Thinking { .. } => "(thinking)".into(),
         Part::Image { .. } => "[image]".into(),

@@ -11,7 +11,7 @@ use crate::traces::taking::taken_by;
 use crate::traces::which::{surely, waiting};
 use crate::ui::out::out;
 use crate::ui::prompt::{Said, understand};
-use crate::ui::text::{GIST, gist, pins_went, plain};
+use crate::ui::text::{GIST, gist, one_line, pins_went};
 use crate::ui::whole::whole;
 use clap::{Args, ValueEnum};
 use mainpath::Installation;
@@ -271,7 +271,7 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
             Failure::error(format!("no narrow rule can cover call {call} of {trace}; approve it once"))
         })?;
         for line in narrow.lines() {
-            out(&format!("rule: {}", plain(line)))?;
+            out(&format!("rule: {}", one_line(line)))?;
         }
         if args.reach == Reach::Always {
             let file = logs.home.allow_always(&narrow, &trace, call)?;

@@ -12,7 +12,7 @@ use crate::runs::go_on::go_on;
 use crate::runs::held::{mirror, tell};
 use crate::runs::rules::opened;
 use crate::runs::task::{Task, has_input, message, read_all};
-use crate::ui::text::{plain, were};
+use crate::ui::text::{one_line, were};
 use mainpath::agent::{self, Basis, choose_model};
 use mainpath::media::check;
 use mainpath::providers::history::Loose;
@@ -107,7 +107,7 @@ fn check_attached(name: &str, messages: &mut Loose) -> Result<(), Failure> {
     match wrong {
         None => Ok(()),
         Some((number, problem)) => {
-            Err(Failure::error(plain(&format!("{name}: attachment {number} cannot be used: {problem}"))))
+            Err(Failure::error(one_line(&format!("{name}: attachment {number} cannot be used: {problem}"))))
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::exit::{Exit, Failure};
 use crate::ui::out::out;
-use crate::ui::text::plain;
+use crate::ui::text::one_line;
 use mainpath::agent::find_model;
 use mainpath::providers::Registry;
 use mainpath::runtime::{EnvModels, Models, Vault};
@@ -21,7 +21,7 @@ pub async fn doctor() -> Result<Exit, Failure> {
     let mut fine = true;
     let mut say = |good: bool, text: String| {
         fine &= good;
-        out(&format!("{} {}", if good { "ok  " } else { "FAIL" }, plain(&text)))
+        out(&format!("{} {}", if good { "ok  " } else { "FAIL" }, one_line(&text)))
     };
     say(true, format!("mainpath {} on {}", env!("CARGO_PKG_VERSION"), std::env::consts::OS))?;
     let file = if home.config_file.exists() { "" } else { " (no file yet; defaults apply)" };
@@ -56,7 +56,7 @@ pub async fn doctor() -> Result<Exit, Failure> {
         match (part.present, part.needed) {
             (true, _) => say(true, format!("sandbox: {}: {}", part.name, part.text)),
             (false, true) => say(false, format!("sandbox: {}: {}", part.name, part.text)),
-            (false, false) => out(&format!("warn sandbox: {}: {}", part.name, plain(&part.text))),
+            (false, false) => out(&format!("warn sandbox: {}: {}", part.name, one_line(&part.text))),
         }?;
     }
     if !support.can_confine() {

@@ -6,7 +6,7 @@ use crate::runs::demo::DEMO;
 use crate::runs::follow::is_attended;
 use crate::runs::given::given;
 use crate::ui::out::out;
-use crate::ui::text::{number, plain, were};
+use crate::ui::text::{number, one_line, were};
 use clap::{Args, ValueEnum};
 use mainpath::Installation;
 use mainpath::Logs;
@@ -81,7 +81,7 @@ pub async fn adopt_unknown(app: &Installation, held: &Held, name: &str, agent: &
         Err(error) => {
             eprintln!(
                 "! cannot check whether another machine has {name}, so it starts here: {}",
-                plain(&error.to_string())
+                one_line(&error.to_string())
             );
         }
     }
@@ -152,7 +152,7 @@ pub async fn list(held: &Held, as_json: bool) -> Result<Option<usize>, Failure> 
     let listed = match held.place.list().await {
         Ok(listed) => listed,
         Err(error) => {
-            eprintln!("! {}", plain(&error.to_string()));
+            eprintln!("! {}", one_line(&error.to_string()));
             return Ok(None);
         }
     };
@@ -164,7 +164,7 @@ pub async fn list(held: &Held, as_json: bool) -> Result<Option<usize>, Failure> 
         found += 1;
         out(&match as_json {
             true => json!({"name": one.name, "trace": one.trace, "elsewhere": true}).to_string(),
-            false => format!("{:<24} {:<28} on another machine", plain(&one.name), one.trace.as_str()),
+            false => format!("{:<24} {:<28} on another machine", one_line(&one.name), one.trace.as_str()),
         })?;
     }
     Ok(Some(found))

@@ -7,7 +7,7 @@ use crate::runs::follow::{Follow, is_attended};
 use crate::runs::reflect::{ids, told};
 use crate::ui::out::out;
 use crate::ui::person::person_only;
-use crate::ui::text::{count, in_one_line, plain, short};
+use crate::ui::text::{count, in_one_line, one_line, plain, short};
 use clap::{Args, Subcommand};
 use mainpath::experience::{Broken, Change, Entry, Experiences, Placed, Status};
 use mainpath::types::Origin;
@@ -167,7 +167,7 @@ fn list(known: &Experiences, args: &ListArgs) -> Result<Exit, Failure> {
     if entries.is_empty() && broken.is_empty() {
         eprintln!(
             "no experiences in {}; mainpath reflect has an agent write some",
-            plain(&known.folder().display().to_string())
+            one_line(&known.folder().display().to_string())
         );
     }
     broken.iter().for_each(|broken| eprintln!("! {}", in_one_line(&broken.to_string())));

@@ -4,7 +4,7 @@ use crate::commands::control::driven_elsewhere;
 use crate::exit::{Exit, Failure, logs};
 use crate::runs::settle::settle;
 use crate::ui::out::out;
-use crate::ui::text::{plain, short};
+use crate::ui::text::{one_line, short};
 use crate::ui::told::begins_with_the_task;
 use clap::{Args, Subcommand, ValueEnum};
 use mainpath::Installation;
@@ -210,7 +210,7 @@ async fn show(logs: &Logs, log: &ReadLog, state: &State, full: bool, json: bool)
         return Ok(Exit::Ok);
     }
     let view = if full { state.goals.full_view() } else { state.goals.short_view() };
-    view.lines().try_for_each(|line| out(&plain(line)))?;
+    view.lines().try_for_each(|line| out(&one_line(line)))?;
     if !state.goals.list().is_empty() {
         out(&format!("({LEGEND})"))?;
     }

@@ -7,7 +7,7 @@ use crate::exit::{Exit, Failure};
 use crate::runs::held::tell;
 use crate::ui::out::out;
 use crate::ui::person::person_only;
-use crate::ui::text::{count, plain, short, span, were};
+use crate::ui::text::{count, one_line, short, span, were};
 use clap::{Args, ValueEnum};
 use mainpath::Installation;
 use mainpath::Logs;
@@ -133,7 +133,7 @@ async fn recorded(args: &ImportArgs) -> Result<Exit, Failure> {
     for program in wanted {
         let (sessions, wrong) = find(program, &places);
         failed += wrong.len();
-        wrong.iter().for_each(|error| eprintln!("! {}", plain(&error.to_string())));
+        wrong.iter().for_each(|error| eprintln!("! {}", one_line(&error.to_string())));
         found.extend(sessions);
     }
     if found.is_empty() && failed == 0 {
@@ -151,7 +151,7 @@ fn list(found: &[FoundSession], as_json: bool) -> Result<Exit, Failure> {
             Ok(read) => out(&if as_json { told(session, &read).to_string() } else { line(session, &read) })?,
             Err(error) => {
                 failed += 1;
-                eprintln!("! {}", plain(&error.to_string()));
+                eprintln!("! {}", one_line(&error.to_string()));
             }
         }
     }
@@ -183,7 +183,7 @@ fn line(session: &FoundSession, read: &RecordedSession) -> String {
     };
     let title = read.title.clone().unwrap_or_default();
     let folder = read.cwd.clone().unwrap_or_default();
-    plain(&format!(
+    one_line(&format!(
         "{:<12} {:<38} {ago:>10}  {}{more}  {}  {}",
         read.program.name(),
         read.id,
@@ -210,10 +210,14 @@ async fn bring(found: &[FoundSession], as_json: bool) -> Result<Exit, Failure> {
                 made += done.made.len();
                 known += done.known.len();
                 say(session, &done, as_json)?;
+                if let Some(why) = &done.taken {
+                    failed += 1;
+                    eprintln!("! {}", one_line(&format!("{}: {why}", session.file.display())));
+                }
             }
             Err(problem) => {
                 failed += 1;
-                eprintln!("! {}", plain(&problem));
+                eprintln!("! {}", one_line(&problem));
             }
         }
     }
@@ -238,6 +242,7 @@ fn say(session: &FoundSession, done: &Reconstructed, as_json: bool) -> Result<()
             "made": done.made,
             "known": done.known,
             "messages": done.messages,
+            "taken": done.taken,
             "notes": done.notes,
         })
         .to_string());
@@ -247,7 +252,7 @@ fn say(session: &FoundSession, done: &Reconstructed, as_json: bool) -> Result<()
     }
     if !done.made.is_empty() && !done.notes.is_empty() {
         let names: Vec<&str> = done.made.iter().map(|trace| trace.as_str()).collect();
-        eprintln!("· {}: {}", names.join(", "), plain(&done.notes.join("; ")));
+        eprintln!("· {}: {}", names.join(", "), one_line(&done.notes.join("; ")));
     }
     Ok(())
 }

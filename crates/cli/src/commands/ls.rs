@@ -6,7 +6,7 @@ use crate::ui::out::out;
 use crate::ui::term::ink::{Face, Style};
 use crate::ui::term::screen::{in_a_row, output_columns};
 use crate::ui::term::width::{cut, width};
-use crate::ui::text::{count, number, plain, short, span};
+use crate::ui::text::{count, number, one_line, short, span};
 use clap::{Args, Subcommand};
 use mainpath::Logs;
 use mainpath::index::{Hit, Index, IndexError, Row};
@@ -76,7 +76,7 @@ pub async fn ls(args: LsArgs) -> Result<Exit, Failure> {
         let (status, words) = if is_missing { ("log_missing", "log missing") } else { ("damaged", "damaged") };
         out(&match args.json {
             true => json!({"trace_id": trace, "status": status, "problem": problem}).to_string(),
-            false => format!("{trace}  {words:<16} {}", plain(&problem)),
+            false => format!("{trace}  {words:<16} {}", one_line(&problem)),
         })?;
     }
     if all > shown && !args.json {
@@ -154,7 +154,8 @@ async fn search(logs: &Logs, query: &str, args: &LsArgs) -> Result<Exit, Failure
         }
         places += 1;
         if places <= PLACES {
-            let (before, found, after) = (plain(&hit.shown.before), plain(&hit.shown.found), plain(&hit.shown.after));
+            let (before, found, after) =
+                (one_line(&hit.shown.before), one_line(&hit.shown.found), one_line(&hit.shown.after));
             let head = format!("    #{} {}: {before}", hit.seq, hit.role);
             let room = output_columns().unwrap_or(usize::MAX).saturating_sub(width(&head) + width(&found));
             out(&match room {

@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::runs::attach::{Sizes, line};
 use crate::ui::out::out;
 use crate::ui::person::person_only;
-use crate::ui::text::{plain, short};
+use crate::ui::text::{one_line, plain, short};
 use clap::{Args, Subcommand};
 use mainpath::Installation;
 use mainpath::Logs;
@@ -93,12 +93,12 @@ async fn list(args: McpListArgs) -> Result<Exit, Failure> {
     let app = Installation::open()?;
     let workspace = agent::workspace(args.place.workspace.as_deref())?;
     let servers = servers::read(&app.logs, &workspace, args.place.mcp_config.as_deref())?;
-    servers.warnings.iter().for_each(|warning| eprintln!("! {}", plain(warning)));
+    servers.warnings.iter().for_each(|warning| eprintln!("! {}", one_line(warning)));
     let files: Vec<String> = servers.servers.iter().map(|server| server.file.display().to_string()).collect();
     if files.is_empty() && !args.json {
         out(&format!("no MCP servers; add them to {} or .mcp.json", app.logs.home.config_file.display()))?;
     }
-    let mcp = servers::start(&app, &workspace, servers, |notice| eprintln!("! {}", plain(notice))).await?;
+    let mcp = servers::start(&app, &workspace, servers, |notice| eprintln!("! {}", one_line(notice))).await?;
     let mut fine = true;
     for (server, file) in mcp.states().iter().zip(files) {
         let (state, about) = match &server.state {
@@ -116,9 +116,9 @@ async fn list(args: McpListArgs) -> Result<Exit, Failure> {
             out(&line.to_string())?;
             continue;
         }
-        out(&format!("{:<16} {state:<9} {}", plain(&server.name), plain(&about)))?;
+        out(&format!("{:<16} {state:<9} {}", one_line(&server.name), one_line(&about)))?;
         for (name, what) in tools {
-            out(&format!("  {:<40} {}", plain(name), short(&plain(what), 76)))?;
+            out(&format!("  {:<40} {}", one_line(name), short(&one_line(what), 76)))?;
         }
     }
     mcp.close().await;
@@ -130,7 +130,7 @@ fn trust(args: &McpTrustArgs) -> Result<Exit, Failure> {
     let logs = Logs::open()?;
     let workspace = agent::workspace(args.workspace.as_deref())?;
     let Servers { servers, warnings } = servers::read(&logs, &workspace, None)?;
-    warnings.iter().for_each(|warning| eprintln!("! {}", plain(warning)));
+    warnings.iter().for_each(|warning| eprintln!("! {}", one_line(warning)));
     let trust = servers::trust(&logs);
     for name in &args.servers {
         let Some(server) = servers.iter().find(|server| server.name == *name) else {
@@ -138,7 +138,7 @@ fn trust(args: &McpTrustArgs) -> Result<Exit, Failure> {
             return Err(Failure::usage(format!("{} names no MCP server {name:?}", file.display())));
         };
         trust.add(&workspace, server).map_err(Failure::error)?;
-        out(&format!("approved {} in {}", plain(name), workspace.display()))?;
+        out(&format!("approved {} in {}", one_line(name), workspace.display()))?;
         print(&server.described())?;
     }
     if args.servers.is_empty() {
@@ -146,7 +146,7 @@ fn trust(args: &McpTrustArgs) -> Result<Exit, Failure> {
         for server in &servers {
             if !trust.has(&workspace, server).map_err(Failure::error)? {
                 waiting += 1;
-                out(&format!("{} ({})", plain(&server.name), server.file.display()))?;
+                out(&format!("{} ({})", one_line(&server.name), server.file.display()))?;
                 print(&server.described())?;
             }
         }
@@ -159,7 +159,7 @@ fn trust(args: &McpTrustArgs) -> Result<Exit, Failure> {
 }
 
 fn print(described: &str) -> Result<(), Failure> {
-    described.lines().try_for_each(|line| out(&format!("  {}", plain(line))))
+    described.lines().try_for_each(|line| out(&format!("  {}", one_line(line))))
 }
 
 /// It is the person's own deed, so no rule is asked.
@@ -174,7 +174,7 @@ async fn call(args: McpCallArgs) -> Result<Exit, Failure> {
     };
     let prefixed = format!("{}{}", server.prefix(), args.tool);
     let servers = Servers { servers, warnings: Vec::new() };
-    let mcp = servers::start(&app, &folder, servers, |notice| eprintln!("! {}", plain(notice))).await?;
+    let mcp = servers::start(&app, &folder, servers, |notice| eprintln!("! {}", one_line(notice))).await?;
     match mcp.states().first().map(|server| &server.state) {
         Some(State::Failed(why)) => return Err(Failure::error(format!("the MCP server {:?}: {why}", args.server))),
         Some(State::Untrusted) => {

@@ -2,7 +2,7 @@
 
 use crate::exit::{Exit, Failure};
 use crate::ui::out::out;
-use crate::ui::text::plain;
+use crate::ui::text::one_line;
 use clap::{Args, Subcommand};
 use mainpath::agent::env;
 use mainpath::home::edit::{below, rewrite};
@@ -122,11 +122,11 @@ fn add(args: &ModelsAddArgs) -> Result<Exit, Failure> {
             Err(problem) => {
                 // Its list may be written in one line, which cannot be added to from outside.
                 let how = format!("add it to the list in {} yourself: {}", file.display(), toml::Value::Table(entry));
-                Err(Error::failed(format!("{}; {how}", plain(problem.message()).replace('\n', " "))))
+                Err(Error::failed(format!("{}; {how}", one_line(problem.message()).replace('\n', " "))))
             }
         }
     })?;
-    out(&format!("{} is described in {}", plain(&args.model), file.display()))?;
+    out(&format!("{} is described in {}", one_line(&args.model), file.display()))?;
     Ok(Exit::Ok)
 }
 
@@ -207,13 +207,13 @@ fn show(listed: &Listed<'_>) -> Result<(), Failure> {
     };
     let of = listed.provider.models_of.as_ref().filter(|_| listed.models.is_empty());
     let of = of.map(|of| format!("; same models as {of}")).unwrap_or_default();
-    out(&format!("{mark} {}: {}{of}", listed.provider.name, plain(state)))?;
+    out(&format!("{mark} {}: {}{of}", listed.provider.name, one_line(state)))?;
     for (model, facts) in &listed.models {
         let window = format!("{}{}", size(facts.context_window), if facts.known { "" } else { "?" });
         let price = facts.price.map(|price| (dollars(price.input), dollars(price.output)));
         let (input, output) = price.unwrap_or_else(|| ("?".into(), "?".into()));
         let (can, limit) = (letters(&facts.abilities), size(facts.output_limit));
-        let model = plain(model);
+        let model = one_line(model);
         // A name that is too long has a line of its own: it is there to be copied.
         let model =
             if model.chars().count() <= 38 { model } else { out(&format!("  {model}")).map(|()| String::new())? };

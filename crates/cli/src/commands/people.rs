@@ -3,7 +3,7 @@
 use crate::exit::{Exit, Failure, logs};
 use crate::runs::signals::Signals;
 use crate::ui::out::out;
-use crate::ui::text::plain;
+use crate::ui::text::one_line;
 use clap::{Args, Subcommand};
 use mainpath::people::{AnswerDesk, Channel, Contact, PeopleConfig, listen};
 use mainpath::types::TraceId;
@@ -56,7 +56,7 @@ fn list() -> Result<Exit, Failure> {
     }
     for (name, contact) in &config.contacts {
         let usual = if config.ask.as_ref() == Some(name) { "  (asked where a question names nobody)" } else { "" };
-        out(&plain(&format!("{name}  {}{usual}", ways(config, contact))))?;
+        out(&one_line(&format!("{name}  {}{usual}", ways(config, contact))))?;
     }
     Ok(Exit::Ok)
 }
@@ -100,7 +100,7 @@ async fn hear(args: ListenArgs) -> Result<Exit, Failure> {
         );
     }
     let desk = AnswerDesk::new(Logs::open()?, move |trace, call, contact| {
-        eprintln!("{}", plain(&format!("{contact} answered {trace}/{call}")));
+        eprintln!("{}", one_line(&format!("{contact} answered {trace}/{call}")));
         if args.resume {
             resume(trace);
         }

@@ -8,7 +8,7 @@ use crate::commands::policy_suggest::PolicySuggestArgs;
 use crate::commands::policy_test::PolicyTestArgs;
 use crate::exit::{Exit, Failure};
 use crate::ui::out::out;
-use crate::ui::text::plain;
+use crate::ui::text::one_line;
 use clap::{Args, Subcommand, ValueEnum};
 use mainpath::agent;
 use mainpath::policy::{CallFacts, Explanation, Folders, Layer, Policy, Rule, Rules, explain, sample};
@@ -158,6 +158,7 @@ pub async fn policy(args: PolicyArgs) -> Result<Exit, Failure> {
 fn check(home: &Home, args: PolicyCheckArgs) -> Result<Exit, Failure> {
     let folder = agent::workspace(args.workspace.as_deref())?;
     let (tools, _) = home.toolbox();
+    RuleNames::new(home, &tools, &folder, None).check_call(&args.call).map_err(Failure::usage)?;
     let policy = named(home, &tools, &folder, &args.rules)?;
     let workspace = Workspace::new(&folder, home.protected())?;
     let mut facts = facts(&tools, &args.call, args.arguments.as_deref(), &workspace, policy.folders())?;
@@ -189,7 +190,7 @@ fn named(home: &Home, tools: &Tools, folder: &Path, args: &RuleArgs) -> Result<P
     let (names, rules) = (RuleNames::new(home, tools, folder, None), args.read()?);
     names.check(&rules)?;
     let policy = Sources::new(home).load(&folder.display().to_string(), &rules)?;
-    names.warnings(&policy).iter().for_each(|line| eprintln!("! {}", plain(line)));
+    names.warnings(&policy).iter().for_each(|line| eprintln!("! {}", one_line(line)));
     Ok(policy)
 }
 
@@ -218,12 +219,12 @@ fn facts(
 
 fn show(call: &str, found: &Explanation) -> Result<(), Failure> {
     let verdict = &found.verdict;
-    out(&format!("{}: {}", verdict.decision.as_str(), plain(call)))?;
-    out(&format!("  by {}: {}", verdict.rule, plain(&verdict.reason)))?;
+    out(&format!("{}: {}", verdict.decision.as_str(), one_line(call)))?;
+    out(&format!("  by {}: {}", verdict.rule, one_line(&verdict.reason)))?;
     if found.parts.len() > 1 {
         out("parts:")?;
         for part in &found.parts {
-            out(&format!("  {}: {}, by {}", part.decision.as_str(), plain(&part.part), part.rule))?;
+            out(&format!("  {}: {}, by {}", part.decision.as_str(), one_line(&part.part), part.rule))?;
         }
     }
     if !found.rules.is_empty() {
@@ -231,7 +232,7 @@ fn show(call: &str, found: &Explanation) -> Result<(), Failure> {
         for rule in &found.rules {
             let maybe = if rule.certain { "" } else { " (maybe: not all of it is known before it runs)" };
             let (layer, decision) = (rule.layer.prefix(), rule.decision.as_str());
-            out(&format!("  {layer}: {decision} by {}, for {}{maybe}", rule.rule, plain(&rule.part)))?;
+            out(&format!("  {layer}: {decision} by {}, for {}{maybe}", rule.rule, one_line(&rule.part)))?;
         }
     }
     Ok(())
@@ -242,7 +243,7 @@ fn list(home: &Home, args: PolicyListArgs) -> Result<Exit, Failure> {
     let folder = agent::workspace(args.workspace.as_deref())?;
     let policy = named(home, &home.toolbox().0, &folder, &args.rules)?;
     for rule in policy.rules() {
-        out(&if args.json { as_json(rule).to_string() } else { plain(&as_line(rule)) })?;
+        out(&if args.json { as_json(rule).to_string() } else { one_line(&as_line(rule)) })?;
     }
     if let Some(note) = untrusted(&policy).filter(|_| !args.json) {
         eprintln!("mainpath: {note}");
@@ -282,7 +283,7 @@ fn trust(home: &Home, args: PolicyTrustArgs) -> Result<Exit, Failure> {
     }
     let policy = sources.load(&folder, &RunRules::default())?;
     for rule in policy.rules().iter().filter(|rule| rule.layer == Layer::Project && rule.decision == Decision::Allow) {
-        out(&plain(&format!("allow {}: {}", rule.id, rule.matches.join(", "))))?;
+        out(&one_line(&format!("allow {}: {}", rule.id, rule.matches.join(", "))))?;
     }
     sources.trust(&folder)?;
     let file = project_file(&folder);

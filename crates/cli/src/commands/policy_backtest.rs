@@ -4,7 +4,7 @@ use crate::args::past::PastArgs;
 use crate::exit::{Exit, Failure};
 use crate::ui::junit::{JunitCase, write_junit};
 use crate::ui::out::out;
-use crate::ui::text::{count, gist, number, plain, short};
+use crate::ui::text::{count, gist, number, one_line, short};
 use clap::{Args, ValueEnum};
 use mainpath::backtest::{Backtest, NewRules, RuleChange};
 use mainpath::policy::Layer;
@@ -100,7 +100,7 @@ fn warn(app: &Installation, new: &NewRules) -> Result<(), Failure> {
     };
     let policy = sources.load(".", &new.run)?;
     let names = RuleNames::new(&app.logs.home, &app.tools, Path::new("."), None);
-    names.warnings(&policy).iter().for_each(|line| eprintln!("! {}", plain(line)));
+    names.warnings(&policy).iter().for_each(|line| eprintln!("! {}", one_line(line)));
     Ok(())
 }
 
@@ -147,12 +147,12 @@ fn tell(found: &Backtest) -> Result<(), Failure> {
         let all: usize = unjudged.iter().map(|calls| calls.calls).sum();
         out(&format!("cannot be judged: {}", count(all as u64, "call")))?;
         for calls in unjudged {
-            let (tool, why) = (plain(&calls.tool), calls.why.words());
+            let (tool, why) = (one_line(&calls.tool), calls.why.words());
             out(&format!("  {tool}: {}, {why} (such as in {})", count(calls.calls as u64, "call"), calls.trace))?;
         }
     }
     for one in unread {
-        out(&format!("! {}: {}", one.trace, plain(&one.problem)))?;
+        out(&format!("! {}: {}", one.trace, one_line(&one.problem)))?;
     }
     let same = *judged - [stricter, looser, other].into_iter().flatten().map(|change| change.calls).sum::<usize>();
     let (traces, calls) = (count(*traces as u64, "trace"), count(*calls as u64, "call"));
@@ -174,10 +174,10 @@ fn change(change: &RuleChange) -> Result<(), Failure> {
     };
     let (then, now) = (then.as_str(), now.as_str());
     let (calls, traces) = (count(*calls as u64, "call"), count(*traces as u64, "trace"));
-    out(&plain(&format!("  {then} by {then_rule} → {now} by {now_rule}: {calls} in {traces}{people}{today}")))?;
+    out(&one_line(&format!("  {then} by {then_rule} → {now} by {now_rule}: {calls} in {traces}{people}{today}")))?;
     for example in examples {
         let call = short(&gist(&example.arguments), 80);
-        out(&plain(&format!("    {} {} {}: {call}", example.trace, example.call, example.tool)))?;
+        out(&one_line(&format!("    {} {} {}: {call}", example.trace, example.call, example.tool)))?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use crate::args::rules::RuleArgs;
 use crate::exit::{Exit, Failure};
 use crate::traces::past;
 use crate::ui::out::out;
-use crate::ui::text::{gist, plain, short, were};
+use crate::ui::text::{gist, one_line, short, were};
 use clap::Args;
 use mainpath::backtest::JudgedCall;
 use mainpath::policy::{Breach, Budget, Checks, Folders};
@@ -83,7 +83,7 @@ pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
     if checks.budget.cost.is_some()
         && let Some(model) = unpriced(&app, &log.events)
     {
-        return Err(Failure::usage(format!("--max-cost needs the price of {}, which is unknown", plain(model))));
+        return Err(Failure::usage(format!("--max-cost needs the price of {}, which is unknown", one_line(model))));
     }
     let known: Vec<String> = tools
         .specs()
@@ -100,7 +100,7 @@ pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
         let whose = call.map_or_else(|| format!("run {run}"), |call| format!("call {call}"));
         out(&match args.json {
             true => json!({"breach": {"run": run, "call": call, "problem": problem}}).to_string(),
-            false => format!("✗ {whose}: {}", plain(problem)),
+            false => format!("✗ {whose}: {}", one_line(problem)),
         })?;
     }
     if !args.json {
@@ -173,6 +173,6 @@ fn tell(one: &JudgedCall<'_>, as_json: bool) -> Result<(), Failure> {
         Ok(now) => said(now),
         Err(why) => format!("cannot be checked any more: {}", why.words()),
     };
-    out(&format!("{call} {}: {}", plain(tool), short(&gist(arguments), 80)))?;
+    out(&format!("{call} {}: {}", one_line(tool), short(&gist(arguments), 80)))?;
     out(&format!("    then {}, now {now}", said(then)))
 }

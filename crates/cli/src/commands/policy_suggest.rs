@@ -3,7 +3,7 @@
 use crate::args::past::PastArgs;
 use crate::exit::{Exit, Failure};
 use crate::ui::out::out;
-use crate::ui::text::{count, gist, number, plain, short};
+use crate::ui::text::{count, gist, number, one_line, plain, short};
 use clap::Args;
 use mainpath::Installation;
 use mainpath::backtest::{CoveredCall, RuleSuggestion, Suggestions};
@@ -46,7 +46,7 @@ fn tell(found: &Suggestions, least: usize) -> Result<(), Failure> {
     }
     for file in files {
         let name = file.clone().unwrap_or_else(|| "policy.toml beside the configuration".into());
-        out(&plain(&format!("# for {name}")))?;
+        out(&one_line(&format!("# for {name}")))?;
         for rule in rules.iter().filter(|rule| rule.file() == file) {
             out(&rule.toml().lines().map(plain).collect::<Vec<_>>().join("\n"))?;
             rule.also_calls.iter().try_for_each(|call| out(&format!("#   also {}", covered(call))))?;
@@ -55,12 +55,12 @@ fn tell(found: &Suggestions, least: usize) -> Result<(), Failure> {
     }
     for RuleSuggestion { decision, r#match, answers, against, .. } in contradicted {
         let Some(call) = against else { continue };
-        let (decision, pattern) = (decision.as_str(), plain(&r#match.join(", ")));
+        let (decision, pattern) = (decision.as_str(), one_line(&r#match.join(", ")));
         let answers = count(*answers as u64, "answer");
         eprintln!("not suggested: {decision} {pattern} ({answers}): a person decided otherwise on {}", covered(call));
     }
     for one in unread {
-        eprintln!("! {}: {}", one.trace, plain(&one.problem));
+        eprintln!("! {}: {}", one.trace, one_line(&one.problem));
     }
     let (traces, rules) = (count(*traces as u64, "trace"), count(rules.len() as u64, "rule"));
     let answers = count(*answers as u64, "answer");
@@ -78,5 +78,5 @@ fn tell(found: &Suggestions, least: usize) -> Result<(), Failure> {
 }
 
 fn covered(CoveredCall { trace, call, tool, arguments }: &CoveredCall) -> String {
-    plain(&format!("{trace} {call} {tool}: {}", short(&gist(arguments), 80)))
+    one_line(&format!("{trace} {call} {tool}: {}", short(&gist(arguments), 80)))
 }

@@ -3,14 +3,14 @@
 use crate::exit::{Exit, Failure};
 use crate::ui::junit::{JunitCase, write_junit};
 use crate::ui::out::out;
-use crate::ui::text::{number, plain, were};
+use crate::ui::text::{number, one_line, were};
 use clap::Args;
 use mainpath::policy::{Layer, PolicyExample, policy_examples};
 use mainpath::policy_tests::{ExampleResult, PolicyTests};
 use mainpath::rules::{Sources, project_file, read_files};
 use mainpath::tools::Workspace;
 use mainpath::types::RunRules;
-use mainpath::{Home, agent};
+use mainpath::{Home, RuleNames, agent};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -36,6 +36,7 @@ pub fn test(home: &Home, args: PolicyTestArgs) -> Result<Exit, Failure> {
     let workspace = Workspace::new(&folder, home.protected())?;
     let run = RunRules { files: read_files(&args.files)?, ..RunRules::default() };
     let mut tests = PolicyTests::new(home.toolbox().0, workspace, &Sources::new(home), &run)?;
+    tests.names = Some(RuleNames::new(home, &tests.tools, &folder, None));
     tests.confined = mainpath::sandbox::Launcher::current_exe().support().can_confine();
     let examples = match args.files.is_empty() {
         true => of_installation(home, &folder)?,
@@ -51,7 +52,7 @@ pub fn test(home: &Home, args: PolicyTestArgs) -> Result<Exit, Failure> {
             line.as_object_mut().map(|line| line.insert("passed".into(), result.passed().into()));
             out(&line.to_string())?;
         } else if let Some(problem) = result.problem() {
-            out(&plain(&format!("✗ {}, line {}: {}: {problem}", result.file, result.line, result.name)))?;
+            out(&one_line(&format!("✗ {}, line {}: {}: {problem}", result.file, result.line, result.name)))?;
         }
     }
     if let Some(file) = &args.junit {

@@ -3,7 +3,7 @@
 use crate::args::past::unread;
 use crate::exit::{Exit, Failure, logs};
 use crate::ui::out::out;
-use crate::ui::text::{count, gist, money, number, plain, short, span};
+use crate::ui::text::{count, gist, money, number, one_line, short, span};
 use clap::Args;
 use mainpath::index::{FoundStep, FoundSteps};
 use mainpath::policy::Predicate;
@@ -56,11 +56,11 @@ pub async fn query(args: QueryArgs) -> Result<Exit, Failure> {
     }
     let more = all - steps.len();
     if more > 0 && !args.json {
-        eprintln!("{} more: mainpath query --all", number(more as u64));
+        eprintln!("{} more: the same with --all", number(more as u64));
     }
     if all == 0 {
         if !args.json {
-            eprintln!("nothing found of which {} is true", plain(&args.predicate));
+            eprintln!("nothing found of which {} is true", one_line(&args.predicate));
         }
         return Ok(Exit::Error);
     }
@@ -82,5 +82,5 @@ fn line(step: &FoundStep) -> String {
     let by = if verdict.is_empty() { String::new() } else { format!(" [{verdict} by {rule}]") };
     let ended = if ended.is_empty() { String::new() } else { format!(" {ended}") };
     let age = span(system_clock().saturating_sub(row.modified));
-    plain(&format!("{} {place} {}{by}{ended} {} {age} ago", row.trace, short(&did, 80), money(*cost)))
+    one_line(&format!("{} {place} {}{by}{ended} {} {age} ago", row.trace, short(&did, 80), money(*cost)))
 }

@@ -6,7 +6,7 @@ use crate::runs::follow::is_attended;
 use crate::runs::held::tell;
 use crate::ui::out::out;
 use crate::ui::person::person_only;
-use crate::ui::text::{count, number, plain, span};
+use crate::ui::text::{count, number, one_line, span};
 use clap::Args;
 use mainpath::Installation;
 use mainpath::Logs;
@@ -133,7 +133,7 @@ fn is_below(trace: &TraceId, of: &[TraceId]) -> bool {
 /// All went well, unless words may be left somewhere.
 fn unless(left: Vec<String>) -> Result<Exit, Failure> {
     for place in &left {
-        eprintln!("! the messages may still be in a mirror: {}", plain(place));
+        eprintln!("! the messages may still be in a mirror: {}", one_line(place));
     }
     Ok(if left.is_empty() { Exit::Ok } else { Exit::Error })
 }

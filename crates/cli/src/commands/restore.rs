@@ -4,7 +4,7 @@ use crate::args::point::PointArgs;
 use crate::exit::{Exit, Failure};
 use crate::runs::follow::is_attended;
 use crate::ui::out::out;
-use crate::ui::text::{count, number, plain, were};
+use crate::ui::text::{count, number, one_line, were};
 use clap::Args;
 use mainpath::runtime::files::{Fate, FilePlan};
 use mainpath::store::StoreError;
@@ -190,7 +190,7 @@ fn told_besides(is_same: bool, unseen: usize) -> Vec<String> {
 
 /// `before`: what stands before what is done.
 fn told_of(plan: &FilePlan, before: &str) -> String {
-    let path = plain(&plan.path);
+    let path = one_line(&plan.path);
     let otherwise = if plan.otherwise { "; somebody else had changed it first" } else { "" };
     match (&plan.fate, &plan.then) {
         (Fate::Restore, FileState::Absent) => format!("{path}: {before}removed{otherwise}"),
@@ -199,7 +199,7 @@ fn told_of(plan: &FilePlan, before: &str) -> String {
         (Fate::Foreign, _) => {
             format!("{path}: kept, because somebody else has changed it since; --force overwrites it")
         }
-        (Fate::Lost(why), _) => format!("{path}: kept: {}", plain(why)),
+        (Fate::Lost(why), _) => format!("{path}: kept: {}", one_line(why)),
     }
 }
 
@@ -238,7 +238,7 @@ fn diff(path: &str, now: &[u8], then: &[u8]) -> String {
     };
     let diff = TextDiff::configure().timeout(Duration::from_secs(1)).diff_lines(now, then);
     let text = diff.unified_diff().header(&format!("{path} (now)"), &format!("{path} (then)")).to_string();
-    let mut lines: Vec<String> = text.lines().map(|line| format!("    {}", plain(line))).collect();
+    let mut lines: Vec<String> = text.lines().map(|line| format!("    {}", one_line(line))).collect();
     if lines.len() > DIFF_LINES {
         let more = lines.len() - DIFF_LINES;
         lines.truncate(DIFF_LINES);

@@ -7,7 +7,7 @@ use crate::runs::given::given_in;
 use crate::runs::rules::opened;
 use crate::runs::signals::Signals;
 use crate::ui::person::person_only;
-use crate::ui::text::plain;
+use crate::ui::text::one_line;
 use mainpath::Installation;
 use mainpath::agent::{self, Basis, choose_model};
 use mainpath::core::{Bodies, Log, State, arguments_in};
@@ -30,7 +30,7 @@ pub async fn serve(args: AgentArgs) -> Result<Exit, Failure> {
     person_only("serve runs")?;
     let app = opened(&args)?;
     let workspace = agent::workspace(args.workspace.as_deref())?;
-    let tell = |line: &str| eprintln!("! {}", plain(line));
+    let tell = |line: &str| eprintln!("! {}", one_line(line));
     let mcp = servers::connect(&app, &workspace, args.mcp_config.as_deref(), None, tell).await?;
     let runtime = app.runtime()?;
     let served = Arc::new(Served { app, runtime, args, mcp, started: Mutex::default() });
@@ -98,7 +98,7 @@ impl Served {
     fn own(&self, trace: &str) -> Result<TraceId, String> {
         let started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
         let found = started.keys().find(|known| known.as_str() == trace).cloned();
-        found.ok_or_else(|| format!("this server started no run {:?}", plain(trace)))
+        found.ok_or_else(|| format!("this server started no run {:?}", one_line(trace)))
     }
 
     /// Stops what goes on at the next checkpoint; what waits for a decision goes on waiting. `again` ends at once.
@@ -115,14 +115,14 @@ impl Served {
         eprintln!("mainpath: stopping {runs} at the next checkpoint; {again} stops at once");
         for trace in &running {
             if let Err(error) = self.runtime.send(scope, trace, &Mail::Stop).await {
-                eprintln!("! {trace} cannot be stopped: {}", plain(&error.to_string()));
+                eprintln!("! {trace} cannot be stopped: {}", one_line(&error.to_string()));
             }
         }
         let ends = async {
             for trace in &running {
                 self.rest(trace).await;
                 if let Err(error) = views::write(self.app.logs.at(trace)).await {
-                    eprintln!("! the views of {trace} cannot be written: {}", plain(&error.to_string()));
+                    eprintln!("! the views of {trace} cannot be written: {}", one_line(&error.to_string()));
                 }
             }
         };

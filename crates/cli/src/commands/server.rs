@@ -4,7 +4,7 @@ use crate::exit::{Exit, Failure};
 use crate::runs::signals::Signals;
 use crate::ui::out::out;
 use crate::ui::person::person_only;
-use crate::ui::text::plain;
+use crate::ui::text::one_line;
 use clap::{Args, Subcommand};
 use mainpath::store::scheduler::system_clock;
 use mainpath::types::TenantId;
@@ -117,7 +117,7 @@ pub async fn serve(args: ServeArgs) -> Result<Exit, Failure> {
     let server = bound(args).await?;
     let at = server.address()?;
     out(&format!("listening on http://{at}  (pages: http://{at}/ui/, what it can do: http://{at}/docs)"))?;
-    out(&format!("key: {}", plain(&server.token_file().display().to_string())))?;
+    out(&format!("key: {}", one_line(&server.token_file().display().to_string())))?;
     served(server).await
 }
 
@@ -160,7 +160,7 @@ async fn bound(args: ServeArgs) -> Result<Server, Failure> {
     let settings = settings(args, &host, here);
     let server = Server::bind(host, settings).await?;
     Ok(match log {
-        Some(LogForm::Json) => server.log_requests(|line| eprintln!("{}", plain(line))),
+        Some(LogForm::Json) => server.log_requests(|line| eprintln!("{}", one_line(line))),
         None => server,
     })
 }
@@ -175,7 +175,7 @@ async fn served(server: Server) -> Result<Exit, Failure> {
 }
 
 fn tell(line: &str) {
-    eprintln!("! {}", plain(line));
+    eprintln!("! {}", one_line(line));
 }
 
 fn settings(args: ServeArgs, host: &Host, here: PathBuf) -> Settings {
@@ -202,7 +202,7 @@ pub fn keys(command: KeysCommand) -> Result<Exit, Failure> {
     // An agent that could make a key could approve what it does.
     person_only("handle keys")?;
     // A key can be revoked whatever is wrong in the configuration.
-    let folder = Logs::look(|error| eprintln!("! {}", plain(error.message())))?.home.data.join("server");
+    let folder = Logs::look(|error| eprintln!("! {}", one_line(error.message())))?.home.data.join("server");
     let (keys, audit) = (Keys::open(&folder)?, Audit::new(&folder));
     let now = system_clock();
     match command {

@@ -7,7 +7,7 @@ use crate::exit::{Exit, Failure, logs};
 use crate::runs::held::tell;
 use crate::ui::out::out;
 use crate::ui::person::person_only;
-use crate::ui::text::{count, number, plain, short, span, were};
+use crate::ui::text::{count, number, one_line, short, span, were};
 use clap::{Args, Subcommand, ValueEnum};
 use mainpath::Installation;
 use mainpath::Logs;
@@ -158,7 +158,7 @@ async fn look(command: SessionCommand) -> Result<Exit, Failure> {
                     Ok(session) => out(&if args.json { json!(session).to_string() } else { line(&logs, &session) })?,
                     Err(error) => {
                         broken += 1;
-                        eprintln!("! {}", plain(&error.to_string()));
+                        eprintln!("! {}", one_line(&error.to_string()));
                     }
                 }
             }
@@ -223,7 +223,7 @@ async fn change(command: SessionCommand) -> Result<Exit, Failure> {
                 eprintln!("{} has expired and starts over", session.name);
             }
             if let Some(problem) = &prepared.unmirrored {
-                eprintln!("! {}", plain(problem));
+                eprintln!("! {}", one_line(problem));
             }
             print(&write(args.format.into(), &prepared.messages))
         }
@@ -339,7 +339,7 @@ async fn add(app: &Installation, held: &Held, args: SessionPersistArgs) -> Resul
         })?;
     tell(&added.healed);
     if let Some(problem) = added.unmirrored {
-        eprintln!("! the messages are saved, but not mirrored: {}", plain(&problem));
+        eprintln!("! the messages are saved, but not mirrored: {}", one_line(&problem));
     }
     let whose = if added.is_new { "the new trace" } else { "trace" };
     out(&format!("{} added to {whose} {}", messages_were(added.messages), added.trace))?;

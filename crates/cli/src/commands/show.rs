@@ -13,7 +13,7 @@ use crate::traces::waits::waiting;
 use crate::ui::out::out;
 use crate::ui::said::{body, role, run_body};
 use crate::ui::term::screen::in_a_row;
-use crate::ui::text::{count, plain, short, span, spent, were};
+use crate::ui::text::{count, one_line, plain, short, span, spent, were};
 use clap::Args;
 use mainpath::Logs;
 use mainpath::core::{Bodies, Node, NodeKind, State, short_name, status};
@@ -142,7 +142,7 @@ async fn path(
         None => short_name(&views::task(logs.scoped(), state, events).await?),
     };
     if !name.is_empty() {
-        out(&plain(&format!("name    {name}")))?;
+        out(&one_line(&format!("name    {name}")))?;
     }
     let reason = state.ended.reason.filter(|_| state.run.is_none()).map(|reason| format!(" ({})", reason.words()));
     out(&match standing(status(state), is_driven) {
@@ -150,13 +150,13 @@ async fn path(
         status => format!("status  {status}{}", reason.unwrap_or_default()),
     })?;
     if let Some(from) = spec.and_then(reconstructed_from) {
-        out(&plain(&format!("from    reconstructed from {from}")))?;
+        out(&one_line(&format!("from    reconstructed from {from}")))?;
     }
     if let Some(spec) = spec {
-        out(&format!("model   {}\nfolder  {}", plain(&spec.model), plain(&spec.workspace)))?;
+        out(&format!("model   {}\nfolder  {}", one_line(&spec.model), one_line(&spec.workspace)))?;
     }
     if let Some(preset) = spec.and_then(|spec| spec.preset.as_ref()) {
-        out(&format!("agent   {}", plain(&preset.name)))?;
+        out(&format!("agent   {}", one_line(&preset.name)))?;
     }
     out(&format!(
         "tokens  {}",
@@ -170,7 +170,7 @@ async fn path(
         out(&format!("{}{line}", if at == 0 { "agents  " } else { "        " }))?;
     }
     for arrival in state.inbox.unread() {
-        out(&format!("inbox   a message from {}", plain(&arrival.from)))?;
+        out(&format!("inbox   a message from {}", one_line(&arrival.from)))?;
     }
     let mut path: Vec<(Seq, NodeKind, EventId)> =
         state.tree.up(state.tree.head).map(|(seq, node)| (seq, node.kind, node.event)).collect();
@@ -208,7 +208,7 @@ async fn path(
 async fn open_of(logs: &Logs, state: &State, bodies: &dyn Bodies, events: &[Event]) -> Result<(), Failure> {
     let trace = &state.trace;
     for asked in asked(logs, state, bodies).await? {
-        out(&format!("\n{}", plain(&asked.line(trace))))?;
+        out(&format!("\n{}", one_line(&asked.line(trace))))?;
         asked.whole.iter().try_for_each(|line| out(&format!("   │ {line}")))?;
         let rule = offered_rule(events, asked.call);
         for line in asked.verdict.iter().map(why).chain(leads(&asked.places)).chain(rule.as_deref().map(offered)) {
@@ -285,13 +285,13 @@ pub async fn replay(args: ReplayArgs) -> Result<Exit, Failure> {
     };
     if !found.missing.is_empty() {
         let missing = were(found.missing.len() as u64, "view");
-        out(&format!("{missing} missing ({}); {many}", plain(&found.missing.join(", "))))?;
+        out(&format!("{missing} missing ({}); {many}", one_line(&found.missing.join(", "))))?;
     }
     for name in &found.wrong {
-        out(&format!("differs: the view {} did not match the log; {one}", plain(name)))?;
+        out(&format!("differs: the view {} did not match the log; {one}", one_line(name)))?;
     }
     for line in &found.differences {
-        out(&format!("differs: {}", plain(line)))?;
+        out(&format!("differs: {}", one_line(line)))?;
     }
     match (found.wrong.len(), found.differences.len()) {
         (0, 0) => Ok(Exit::Ok),

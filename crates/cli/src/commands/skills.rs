@@ -2,7 +2,7 @@
 
 use crate::exit::{Exit, Failure};
 use crate::ui::out::out;
-use crate::ui::text::{count, in_one_line, plain, short};
+use crate::ui::text::{count, in_one_line, one_line, short};
 use clap::{Args, Subcommand, ValueEnum};
 use mainpath::Home;
 use mainpath::agent;
@@ -159,7 +159,7 @@ fn standing(skill: &Skill) -> (char, &'static str) {
 }
 
 fn place(skill: &Skill) -> String {
-    skill.location.place().map_or_else(|| "comes with Mainpath".into(), |place| plain(&place.display().to_string()))
+    skill.location.place().map_or_else(|| "comes with Mainpath".into(), |place| one_line(&place.display().to_string()))
 }
 
 /// `mainpath skills list`
@@ -178,15 +178,15 @@ fn list(args: &SkillListArgs) -> Result<Exit, Failure> {
     }
     for skill in found.skills.iter().chain(&found.untrusted) {
         let (mark, _) = standing(skill);
-        let (name, source) = (plain(&skill.card.name), skill.layer.name());
+        let (name, source) = (one_line(&skill.card.name), skill.layer.name());
         out(&format!("{mark} {name:<28} {source:<8} {}", short(&skill.card.description, 70)))?;
         for other in &skill.shadows {
             let at = other.place.as_ref().map_or_else(|| "the built-in one".into(), |at| at.display().to_string());
-            out(&format!("    hides {}", plain(&at)))?;
+            out(&format!("    hides {}", one_line(&at)))?;
         }
     }
     for skipped in &found.skipped {
-        out(&format!("x {}: {}", plain(&skipped.path.display().to_string()), plain(&skipped.why)))?;
+        out(&format!("x {}: {}", one_line(&skipped.path.display().to_string()), one_line(&skipped.why)))?;
     }
     out("")?;
     out("+ usable   / only you can name it: /NAME   ! this project's, not trusted   x cannot be read")?;
@@ -267,7 +267,7 @@ fn describe(skill: &Skill, as_json: bool) -> Result<(), Failure> {
     }
     card.findings.iter().try_for_each(|finding| out(&format!("note: {}", in_one_line(&finding.to_string()))))?;
     out("")?;
-    body.text.lines().try_for_each(|line| out(&format!("  │ {}", plain(line))))?;
+    body.text.lines().try_for_each(|line| out(&format!("  │ {}", one_line(line))))?;
     Ok(())
 }
 
@@ -280,7 +280,7 @@ fn new(args: &NewArgs) -> Result<Exit, Failure> {
     let text = format!("---\nname: {name}\ndescription: {quoted}\n---\n# {name}\n\n{TEMPLATE_BODY}");
     let wrong = validate_text(&text, Some(name), Strictness::Spec);
     if let Some(finding) = wrong.iter().find(|finding| finding.severity == Severity::Error) {
-        return Err(Failure::usage(plain(&finding.text)));
+        return Err(Failure::usage(one_line(&finding.text)));
     }
     let above = if args.user {
         let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
@@ -291,15 +291,15 @@ fn new(args: &NewArgs) -> Result<Exit, Failure> {
     let folder = above.join(".mainpath/skills").join(name);
     let file = folder.join("SKILL.md");
     if file.symlink_metadata().is_ok() {
-        return Err(Failure::error(format!("{} is there already", plain(&file.display().to_string()))));
+        return Err(Failure::error(format!("{} is there already", one_line(&file.display().to_string()))));
     }
     std::fs::create_dir_all(&folder)?;
     std::fs::write(&file, text)?;
-    out(&format!("made {}", plain(&file.display().to_string())))?;
+    out(&format!("made {}", one_line(&file.display().to_string())))?;
     if !args.user {
         out(&format!(
             "when it is filled in: mainpath skills validate {} && mainpath skills trust {name}",
-            plain(&folder.display().to_string())
+            one_line(&folder.display().to_string())
         ))?;
     }
     Ok(Exit::Ok)
@@ -313,7 +313,7 @@ fn check(args: &ValidateArgs) -> Result<Exit, Failure> {
         let findings = validate(&named(folder), strictness);
         let valid = is_valid(&findings);
         invalid += u64::from(!valid);
-        let shown = plain(&folder.display().to_string());
+        let shown = one_line(&folder.display().to_string());
         if args.json {
             out(&json!({"folder": folder.display().to_string(), "valid": valid, "findings": findings}).to_string())?;
             continue;
@@ -342,7 +342,7 @@ fn told(finding: &Finding) -> String {
         Severity::Warning => "warning: ",
         Severity::Extension => "extension: ",
     };
-    plain(&format!("{kind}{finding}"))
+    one_line(&format!("{kind}{finding}"))
 }
 
 /// `mainpath skills trust`
@@ -367,7 +367,7 @@ fn trust(args: &TrustArgs) -> Result<Exit, Failure> {
         return Err(Failure::error("this project has no skills"));
     }
     for skill in wanted {
-        let name = plain(&skill.card.name);
+        let name = one_line(&skill.card.name);
         if args.revoke {
             let was = shelf.distrust(skill)?;
             out(&format!("{name}: {}", if was { "no longer trusted" } else { "was not trusted" }))?;

@@ -2,7 +2,7 @@
 
 use crate::exit::{Exit, Failure, logs};
 use crate::ui::out::out;
-use crate::ui::text::{count, money, number, plain, span};
+use crate::ui::text::{count, money, number, one_line, span};
 use clap::Args;
 use mainpath::Logs;
 use mainpath::listing::refreshed;
@@ -211,12 +211,12 @@ fn of_tool(tool: &str, stats: &ToolStats) -> String {
     }
     let (tool, denied) = (named(tool), stats.denied);
     let line = format!("{tool} {:>6} {rate:>7} {denied:>7} {mean:>8} {longest:>8}", stats.calls);
-    format!("{line}  {}", plain(&notes.join(", "))).trim_end().into()
+    format!("{line}  {}", one_line(&notes.join(", "))).trim_end().into()
 }
 
 /// A name in its column. One that is longer has a line to itself: cut, two could look the same.
 fn named(name: &str) -> String {
-    let name = plain(name);
+    let name = one_line(name);
     match name.chars().count() {
         ..=28 => format!("{name:<28}"),
         _ => format!("{name}\n{:<28}", ""),

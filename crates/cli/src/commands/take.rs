@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::runs::follow::is_attended;
 use crate::traces::taking::lines;
 use crate::ui::out::out;
-use crate::ui::text::{count, plain};
+use crate::ui::text::{count, one_line};
 use clap::Args;
 use mainpath::trace::{Taking, Took};
 use mainpath::types::TraceId;
@@ -36,7 +36,7 @@ pub async fn take(args: TakeArgs) -> Result<Exit, Failure> {
     }
     held(&app.logs, &trace)?;
     let links = changes.links_out(app.logs.home.protected()).await?;
-    links.iter().for_each(|link| eprintln!("! {}", plain(link)));
+    links.iter().for_each(|link| eprintln!("! {}", one_line(link)));
     if !links.is_empty() && !is_attended() {
         let which = count(links.len() as u64, "link");
         return Err(Failure::error(format!(

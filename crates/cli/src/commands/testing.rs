@@ -4,7 +4,7 @@ use crate::exit::{Exit, Failure, logs};
 use crate::ui::beside::side_by_side;
 use crate::ui::junit::{JunitCase, write_junit};
 use crate::ui::out::out;
-use crate::ui::text::{count, plain, short};
+use crate::ui::text::{count, one_line, short};
 use clap::{Args, Subcommand};
 use mainpath::Installation;
 use mainpath::agent::workspace;
@@ -104,7 +104,7 @@ async fn add(args: AddArgs) -> Result<Exit, Failure> {
     let added = Installation::open()?.add_test(&trace, new).await?;
     out(&added.folder.display().to_string())?;
     for (line, number) in added.calls.iter().zip(1..) {
-        eprintln!("  call {number}: {}", short(&plain(line), 110));
+        eprintln!("  call {number}: {}", short(&one_line(line), 110));
     }
     match args.wrong {
         Some(wrong) => {
@@ -153,10 +153,10 @@ fn tell(outcome: &TestOutcome) -> Result<(), Failure> {
     let (turns, calls) = (count(u64::from(*turns), "turn"), count(u64::from(*calls), "call"));
     let mark = if *passed { "✓" } else { "✗" };
     out(&format!("{mark} {name}  {turns}, {calls}, {elapsed_ms} ms"))?;
-    notes.iter().try_for_each(|note| out(&format!("  {}", plain(note))))?;
+    notes.iter().try_for_each(|note| out(&format!("  {}", one_line(note))))?;
     for problem in problems {
         let TestProblem { at, what, recorded, played } = problem;
-        out(&format!("  {at}: {}", short(&plain(what), 300)))?;
+        out(&format!("  {at}: {}", short(&one_line(what), 300)))?;
         if !recorded.is_empty() || !played.is_empty() {
             side_by_side(["recorded", "played"], recorded, played)?;
         }
@@ -177,7 +177,7 @@ fn list(args: &ListTestsArgs) -> Result<Exit, Failure> {
     }
     for name in &names {
         let what = test_file(&project, name).map_or_else(|error| format!("! {}", error.message()), |file| file.task);
-        out(&format!("{name:32}  {}", short(&plain(&what).replace('\n', " "), 80)))?;
+        out(&format!("{name:32}  {}", short(&one_line(&what).replace('\n', " "), 80)))?;
     }
     if names.is_empty() {
         eprintln!("there are no tests in {}; make one: mainpath test add TRACE", tests_folder(&project)?.display());

@@ -3,7 +3,7 @@
 use crate::exit::{Exit, Failure};
 use crate::ui::out::out;
 use crate::ui::suggest::nearest;
-use crate::ui::text::{count, plain, short};
+use crate::ui::text::{count, one_line, plain, short};
 use clap::Args;
 use mainpath::home::{Home, OPTIONAL, Optional, ToolLimit, Unready};
 use mainpath::tools::{Rate, ToolDoc, Tools};
@@ -104,7 +104,7 @@ fn describe(name: &str, tool: &Listed, config: &str, own: ToolLimit) -> Result<(
             out(&format!("limits: {}", limits(doc, own)))?;
             out(&format!("arguments: {}\n", plain(&format!("{:#}", spec.input_schema))))
         }
-        Listed::Unready(why) => out(&format!("! {name}: {}\n", plain(why))),
+        Listed::Unready(why) => out(&format!("! {name}: {}\n", one_line(why))),
         Listed::Off(optional) => out(&format!(
             "- {name}: {}. Off by default; to enable it, add to {config}:\n\n{}",
             optional.what, optional.how

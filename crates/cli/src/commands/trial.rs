@@ -1,7 +1,7 @@
 //! The first model: a person names it, it is tried, and it can be kept.
 
 use crate::exit::Failure;
-use crate::ui::text::{plain, short};
+use crate::ui::text::{one_line, short};
 use mainpath::Installation;
 use mainpath::agent::check_model;
 use mainpath::home::edit::rewrite;
@@ -34,14 +34,14 @@ pub async fn first_model(app: &Installation) -> Result<String, Failure> {
             continue;
         }
         if let Err(failure) = check_model(&model, app.models.registry()) {
-            eprintln!("✗ {}", plain(failure.message()));
+            eprintln!("✗ {}", one_line(failure.message()));
             continue;
         }
-        eprintln!("· trying {}", plain(&model));
+        eprintln!("· trying {}", one_line(&model));
         match answers(app, &model).await {
             Ok(said) => eprintln!("✓ it answers: {}", short(&said, 60)),
             Err(problem) => {
-                eprintln!("✗ {}", plain(&problem).replace('\n', " "));
+                eprintln!("✗ {}", one_line(&problem).replace('\n', " "));
                 continue;
             }
         }

@@ -3,7 +3,7 @@
 use crate::args::one::OneTrace;
 use crate::exit::{Exit, Failure, logs};
 use crate::ui::out::out;
-use crate::ui::text::{count, number, plain};
+use crate::ui::text::{count, number, one_line};
 use clap::Args;
 use mainpath::Logs;
 use mainpath::proof::{Proof, PublicKey, Witnessed, verify_signed};
@@ -43,7 +43,7 @@ pub async fn verify(args: VerifyArgs) -> Result<Exit, Failure> {
         out("the chain verifies")?;
     }
     for fault in &faults {
-        out(&format!("damaged: {}", plain(fault)))?;
+        out(&format!("damaged: {}", one_line(fault)))?;
     }
     for line in &report.unchecked {
         out(&format!("not checked: {line}"))?;
@@ -93,14 +93,14 @@ async fn against_signatures(logs: &Logs, args: VerifyArgs) -> Result<Exit, Failu
         match verify_signed(logs.at(trace), &trusted, witness.as_ref()).await {
             Ok(proof) => wrong.extend(proved(trace, &proof)?.into_iter().map(|fault| format!("{trace}: {fault}"))),
             Err(error) => {
-                out(&format!("not proven: {}", plain(error.message())))?;
+                out(&format!("not proven: {}", one_line(error.message())))?;
                 wrong.push(format!("{trace}: {}", error.message()));
             }
         }
     }
     for name in gone {
         let fault = format!("{name}: the witness has signed heads of it, and it is not here: removed, or lost");
-        out(&format!("not proven: {}", plain(&fault)))?;
+        out(&format!("not proven: {}", one_line(&fault)))?;
         wrong.push(fault);
     }
     let Some(first) = wrong.first() else { return Ok(Exit::Ok) };
@@ -134,7 +134,7 @@ fn proved(trace: &TraceId, proof: &Proof) -> Result<Vec<String>, Failure> {
             (Some(_), _) => "does not hold",
         };
         let line = format!("signed: event {} at {} by {}: {stands}", said.event, said.at, said.key);
-        out(&plain(&line))?;
+        out(&one_line(&line))?;
     }
     faults.extend(proof.faults.iter().cloned());
     if proof.proven > 0 {
@@ -150,7 +150,7 @@ fn proved(trace: &TraceId, proof: &Proof) -> Result<Vec<String>, Failure> {
         out(&format!("{erased} erased: that they were there is proven, what they said is gone"))?;
     }
     for fault in &faults {
-        out(&format!("not proven: {}", plain(fault)))?;
+        out(&format!("not proven: {}", one_line(fault)))?;
     }
     Ok(faults)
 }

@@ -10,7 +10,7 @@ use crate::traces::wanted::CallAt;
 use crate::ui::live::{Ears, HeardPiece};
 use crate::ui::print::Printer;
 use crate::ui::printers::Printers;
-use crate::ui::text::plain;
+use crate::ui::text::one_line;
 use crate::ui::told::child_name;
 use clap::Args;
 use mainpath::core::{CallState, State};
@@ -123,7 +123,7 @@ fn from(logs: &Logs, trace: &TraceId, args: &WatchArgs, events: &[Event]) -> Res
         let prefix = format!("{trace}@");
         let whole = if agent.starts_with(&prefix) { agent.clone() } else { format!("{prefix}{agent}") };
         let id: Option<TraceId> = whole.parse().ok().filter(|id| logs.is_there(id));
-        let id = id.ok_or_else(|| Failure::error(format!("there is no agent {:?} of {trace}", plain(agent))))?;
+        let id = id.ok_or_else(|| Failure::error(format!("there is no agent {:?} of {trace}", one_line(agent))))?;
         agents.insert(id, *event);
     }
     let event = event.unwrap_or_else(|| last_run(events));
@@ -268,7 +268,7 @@ async fn leave(logs: &Logs, state: &State, mut agent: Option<&mut Printer>) -> R
             notes.iter().for_each(|note| printer.line("·", note));
         }
         None => {
-            eprintln!("{}", plain(line));
+            eprintln!("{}", one_line(line));
             more.iter().for_each(|line| eprintln!("  │ {line}"));
             notes.iter().for_each(|note| eprintln!("  {note}"));
         }

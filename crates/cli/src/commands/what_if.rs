@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::runs::rules::check_rules;
 use crate::ui::beside::side_by_side;
 use crate::ui::out::out;
-use crate::ui::text::{count, money, number, plain, short};
+use crate::ui::text::{count, money, number, one_line, short};
 use clap::Args;
 use mainpath::Installation;
 use mainpath::agent::{self, ModeFor};
@@ -84,13 +84,16 @@ fn tell(outcome: &WhatIfOutcome) -> Result<(), Failure> {
         outcome;
     let steps = count(u64::from(*served), "step");
     let Some(trace) = trace else {
-        out(&format!("no difference: {steps} from the log, hash {common}; nothing was asked and nothing ran"))?;
+        let rest = outcome.until.map_or(String::new(), |until| {
+            format!("; from message {until} on another agent went on: --at {until} decides that again")
+        });
+        out(&format!("no difference: {steps} from the log, hash {common}; nothing was asked and nothing ran{rest}"))?;
         return Ok(());
     };
     out(&format!("{steps} in common, from the log, hash {common}"))?;
     match difference {
         Some(difference) => {
-            out(&format!("first difference: step {}: {}", difference.step, plain(&difference.what)))?;
+            out(&format!("first difference: step {}: {}", difference.step, one_line(&difference.what)))?;
             side_by_side(["original", "again"], &difference.recorded, &difference.played)?;
         }
         None => out("it was asked again, and came out the same")?,
@@ -108,7 +111,7 @@ fn tell(outcome: &WhatIfOutcome) -> Result<(), Failure> {
     let cost = |lane: &LaneFigures| if lane.cost == 0 { none() } else { money(lane.cost) };
     out(&format!("\n{:NAMES$}{:FIGURE$}  {}", "", "original", "again"))?;
     let row = |name: &str, of: &dyn Fn(&LaneFigures) -> String| {
-        let figure = |lane: &LaneFigures| short(&plain(&of(lane)).replace('\n', " "), FIGURE);
+        let figure = |lane: &LaneFigures| short(&one_line(&of(lane)).replace('\n', " "), FIGURE);
         out(format!("{name:NAMES$}{:FIGURE$}  {}", figure(original), figure(again)).trim_end())
     };
     row("finish", &words)?;
@@ -119,11 +122,14 @@ fn tell(outcome: &WhatIfOutcome) -> Result<(), Failure> {
     row("verdicts", &verdicts)?;
     row("files", &files)?;
     row("answer", &|lane| lane.answer.clone())?;
+    if let Some(until) = outcome.until {
+        out(&format!("\nfrom message {until} on another agent went on: --at {until} decides that again"))?;
+    }
     if *refused > 0 {
         out(&format!("\n{} refused, as they reach out of the copy", count(u64::from(*refused), "call")))?;
     }
     for line in not_restored {
-        eprintln!("! not as it was in the copy: {}", plain(line));
+        eprintln!("! not as it was in the copy: {}", one_line(line));
     }
     let folder = folder.as_ref().map(|folder| folder.display().to_string()).unwrap_or_default();
     eprintln!("trace {trace}; it worked in {folder}");

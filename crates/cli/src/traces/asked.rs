@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use crate::traces::mail::unread;
 use crate::traces::which::waiting_elsewhere;
-use crate::ui::text::{gist, plain};
+use crate::ui::text::{gist, one_line};
 use crate::ui::whole::whole;
 use mainpath::core::{
     Bodies, Call, CallState, NodeKind, State, approval_due, arguments_in, is_denied, lacking, tool_of,
@@ -108,7 +108,7 @@ async fn lacks(logs: &Logs, trace: &TraceId, call: &Call, tool: &str) -> Result<
     let (log, ..) = logs.read(trace).await?;
     let id = call.id;
     let how = with_tool(trace, spec_of(&log), tool);
-    Ok(format!("call {id} was denied because {} is not among the tools of this run; to add it: {how}", plain(tool)))
+    Ok(format!("call {id} was denied because {} is not among the tools of this run; to add it: {how}", one_line(tool)))
 }
 
 /// Why a call that is there does not wait for an approval; `None` if it was denied and can be approved.
@@ -186,8 +186,8 @@ pub async fn asked(logs: &Logs, state: &State, bodies: &dyn Bodies) -> Result<Ve
 pub fn what(call: &Call, bodies: &dyn Bodies) -> String {
     let tool = tool_of(call, bodies).unwrap_or("an unknown tool");
     match bodies.get(call.arguments).and_then(|kind| arguments_in(kind, call.id)) {
-        Some(arguments) => format!("{}: {}", plain(tool), gist(arguments)),
-        None => plain(tool),
+        Some(arguments) => format!("{}: {}", one_line(tool), gist(arguments)),
+        None => one_line(tool),
     }
 }
 
@@ -250,5 +250,5 @@ pub fn and_resume(trace: &TraceId) -> String {
 pub fn with_tool(trace: &TraceId, spec: Option<&Spec>, tool: &str) -> String {
     let given = spec.map(|spec| spec.allowed_tools.as_slice()).unwrap_or_default();
     let tools: Vec<&str> = given.iter().map(String::as_str).chain([tool]).collect();
-    format!("mainpath resume {trace} --tools {}", plain(&tools.join(",")))
+    format!("mainpath resume {trace} --tools {}", one_line(&tools.join(",")))
 }

@@ -1,7 +1,7 @@
 //! The agents that a trace has started, and theirs, as a tree.
 
 use crate::exit::Failure;
-use crate::ui::text::{count, plain, short, spent};
+use crate::ui::text::{count, one_line, short, spent};
 use crate::ui::told::child_name;
 use mainpath::Logs;
 use mainpath::types::{ChildOutcome, Event, EventKind, SubTraceCompleted, SubTraceStarted, TraceId};
@@ -61,6 +61,6 @@ impl Placed {
             }
         };
         let indent = "  ".repeat(self.level);
-        plain(&format!("{indent}{mark} {}  {}{used}", child_name(&self.parent, child), short(task, 80)))
+        one_line(&format!("{indent}{mark} {}  {}{used}", child_name(&self.parent, child), short(task, 80)))
     }
 }

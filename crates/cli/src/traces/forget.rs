@@ -1,6 +1,6 @@
 //! What sessions hold of a trace that is cleared.
 
-use crate::ui::text::plain;
+use crate::ui::text::one_line;
 use mainpath::Logs;
 use mainpath::sessions::Held;
 use mainpath::types::TraceId;
@@ -11,5 +11,5 @@ pub async fn forget_said(logs: &Logs, trace: &TraceId, waits: bool) {
         Ok(held) => held.forget(std::slice::from_ref(trace), waits).await,
         Err(error) => vec![error.message().into()],
     };
-    left.iter().for_each(|left| eprintln!("! {}", plain(left)));
+    left.iter().for_each(|left| eprintln!("! {}", one_line(left)));
 }

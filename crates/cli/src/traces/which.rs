@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use crate::traces::wanted::below;
-use crate::ui::text::{plain, short};
+use crate::ui::text::{one_line, short};
 use mainpath::Logs;
 use mainpath::core::CallState;
 use mainpath::index::Row;
@@ -120,7 +120,7 @@ pub fn label(row: &Row) -> String {
 pub fn name(row: &Row) -> String {
     match short(&label(row), TASK).as_str() {
         "" => row.trace.to_string(),
-        task => format!("{} ({})", row.trace, plain(task)),
+        task => format!("{} ({})", row.trace, one_line(task)),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::ui::print::Made;
 use crate::ui::prompt::{Said, understand};
 use crate::ui::say::tell;
 use crate::ui::term::screen;
-use crate::ui::text::{count, gist, plain, were};
+use crate::ui::text::{count, gist, one_line, plain, were};
 use crate::ui::told::child_name;
 use mainpath::policy::{EVERY_FILE_HERE, is_asked_by_default, is_for_files_here};
 use mainpath::runtime::{Mail, Waiting};
@@ -147,7 +147,7 @@ impl Follow<'_> {
         if !foreign.is_empty() {
             eprintln!("  contains text from {}", foreign.join(" and "));
         }
-        made.offer.iter().flat_map(|rule| rule.lines()).for_each(|line| eprintln!("  rule: {}", plain(line)));
+        made.offer.iter().flat_map(|rule| rule.lines()).for_each(|line| eprintln!("  rule: {}", one_line(line)));
         self.ask_for_word("", made);
         self.asked = Some(wanted);
         Ok(None)
@@ -160,7 +160,7 @@ impl Follow<'_> {
         let who = self.child_of(wanted).map(|child| format!(" of agent {child}")).unwrap_or_default();
         self.say(&format!(
             "call {call}{who} ({}: {}) needs approval: mainpath approve {trace}{which}{}",
-            plain(&made.name),
+            one_line(&made.name),
             gist(&made.arguments),
             and_resume(&self.trace)
         ));

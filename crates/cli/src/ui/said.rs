@@ -1,7 +1,7 @@
 //! What a message says, in text.
 
 use crate::runs::attach::{Sizes, line};
-use crate::ui::text::{gist, number, plain, short};
+use crate::ui::text::{gist, number, one_line, plain, short};
 use crate::ui::told::changed;
 use mainpath::core::{Bodies, NodeKind, State, reminder, reopened_text, result_text};
 use mainpath::runtime::{Hydrated, is_look_back};
@@ -56,7 +56,7 @@ pub fn said(parts: &[Part], sizes: &Sizes) -> String {
     let lines = parts.iter().filter_map(|part| match part {
         Part::Text { text } => Some(plain(text)),
         Part::StoredText { hash, bytes } => Some(format!("[{} bytes in blob {hash}]", number(*bytes))),
-        Part::ToolCall { name, arguments, .. } => Some(format!("→ {}: {}", plain(name), gist(arguments))),
+        Part::ToolCall { name, arguments, .. } => Some(format!("→ {}: {}", one_line(name), gist(arguments))),
         Part::Thinking { text, .. } if text.trim().is_empty() => None,
         Part::Thinking { text, .. } => Some(format!("(thinking) {}", short(text, 300))),
         Part::Image { .. } | Part::Audio { .. } | Part::Document { .. } => line(part, sizes),
@@ -93,7 +93,7 @@ pub fn body(state: &State, bodies: &Hydrated<'_>, sizes: &Sizes, kind: NodeKind,
                 return "(erased)".into();
             };
             let resolution = if *is_error { Resolution::Error } else { Resolution::Ok };
-            format!("{call} {} {resolution:?}\n{}", plain(name), said(content))
+            format!("{call} {} {resolution:?}\n{}", one_line(name), said(content))
         }
         (_, Some(EventKind::MessageImported(data))) => said(&data.said()),
         (_, Some(EventKind::MessageQueued(data))) => said(&data.parts),
@@ -108,8 +108,8 @@ pub fn body(state: &State, bodies: &Hydrated<'_>, sizes: &Sizes, kind: NodeKind,
             let why = if data.reason.is_empty() { String::new() } else { format!(": {}", plain(&data.reason)) };
             format!(
                 "{} ({}), about {} tokens{why}",
-                plain(&data.skill),
-                plain(&data.source),
+                one_line(&data.skill),
+                one_line(&data.source),
                 number(data.tokens.into())
             )
         }

@@ -1,7 +1,7 @@
 //! Text for a terminal: what models and tools say must not steer it.
 
 use crate::ui::term::width::columns;
-pub use mainpath::text::{GIST, gist, plain, short, span};
+pub use mainpath::text::{GIST, gist, one_line, plain, short, span};
 use mainpath::types::{Micros, Spent, TraceId};
 
 /// The lines of a text, broken between words so that none is wider than this. Longer words are broken where they must be.

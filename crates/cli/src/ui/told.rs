@@ -1,6 +1,6 @@
 //! What changes of calls, limits, plans and answers are told in a line.
 
-use crate::ui::text::{count, gist, plain, short, spent};
+use crate::ui::text::{count, gist, one_line, short, spent};
 use mainpath::types::{
     ChildOutcome, EventKind, GoalOp, HandedBack, ModelFinished, PlannedCall, QuestionSent, ResolveCause,
     SubTraceCompleted, SubTraceStarted, TraceId, format_time,
@@ -36,7 +36,7 @@ pub fn changed(planned: &PlannedCall) -> Option<String> {
 
 /// That hooks have changed arguments, and into which.
 pub fn changed_by(arguments: &str, by: &[String]) -> Option<String> {
-    let hooks = by.iter().map(|name| plain(name)).collect::<Vec<_>>().join(", ");
+    let hooks = by.iter().map(|name| one_line(name)).collect::<Vec<_>>().join(", ");
     (!by.is_empty()).then(|| format!("arguments changed by hook {hooks}: {}", gist(arguments)))
 }
 

@@ -149,6 +149,52 @@ fn another_model_works_in_a_copy_and_reaches_nothing_else() {
 }
 
 #[test]
+fn a_call_that_is_asked_about_all_the_same_is_denied_by_nobody() {
+    let ran = changed();
+    let rules = ran.place.root().join("ask.toml");
+    std::fs::write(&rules, "[[rule]]\nid = \"ask\"\ndecision = \"ask\"\nalways = true\nmatch = \"write(*)\"\n")
+        .unwrap();
+    let (outcome, _) = again(&ran, &["--policy", rules.to_str().unwrap(), "--yes"]);
+    let log = String::from_utf8(ran.place.log(outcome["trace"].as_str().unwrap())).unwrap();
+    assert!(log.contains("approval_expired") && !log.contains("denied_by_person"), "{log}");
+    let suggested = parsed(&ran.place.ok(&["policy", "suggest", "--least", "1", "--json"]));
+    assert_eq!((&suggested["answers"], &suggested["rules"]), (&0.into(), &serde_json::json!([])), "{suggested}");
+    // Both sides count the same steps.
+    assert_eq!(outcome["original"]["files"], serde_json::json!(["plan.md"]));
+    assert_eq!(outcome["again"]["verdicts"], serde_json::json!({"allow": 1, "ask": 1}));
+}
+
+#[test]
+fn the_copy_has_nothing_of_mainpaths_own_and_a_home_is_not_copied() {
+    let ran = changed();
+    let (place, own) = (&ran.place, ran.place.work.join("data"));
+    let model = format!("scripted:{}", ran.script.display());
+    let inside = |args: &[&str]| {
+        let mut command = place.command(args);
+        command.env("MAINPATH_HOME", &own);
+        finish(command, None)
+    };
+    let done = inside(&["run", "--model", &model, "--mode", "workspace-write", "Change the plan."]);
+    assert_eq!(done.code, 0, "{done:#?}");
+    let trace = std::fs::read_dir(own.join("traces")).unwrap().next().unwrap().unwrap().file_name();
+    let done = inside(&["fork", trace.to_str().unwrap(), "--what-if", "--instructions", "Be short.", "--json"]);
+    assert_eq!(done.code, 0, "{done:#?}");
+    let outcome = parsed(&done.out);
+    let copy = PathBuf::from(outcome["folder"].as_str().unwrap());
+    assert!(copy.join("plan.md").is_file() && !copy.join("data").exists());
+    let told = format!("{} is Mainpath's own and not copied", own.display());
+    assert_eq!(outcome["not_restored"][0], told.as_str());
+
+    let root = place.root().display().to_string();
+    std::fs::write(place.root().join("plan.md"), "Rest.").unwrap();
+    let done = place.run(&["run", "-C", &root, "--model", &model, "--mode", "workspace-write", "Change the plan."]);
+    assert_eq!(done.code, 0, "{done:#?}");
+    let there = place.traces().into_iter().find(|trace| *trace != ran.trace).unwrap();
+    let done = place.run(&["fork", &there, "--what-if", "--instructions", "Be short."]);
+    done.fails(1, "holds your home: nothing can be tried in a copy of it");
+}
+
+#[test]
 fn what_cannot_be_decided_again_is_said_in_one_line() {
     let ran = changed();
     let fails = |args: &[&str], code: i32, what: &str| {

@@ -184,10 +184,40 @@ async fn the_newest_come_first_and_no_more_than_are_wanted() {
 }
 
 #[tokio::test]
+async fn what_came_since_the_last_question_is_found_by_the_next_even_in_the_place_of_what_is_gone() {
+    let place = Place::new();
+    let mut index = place.index();
+    let calls = |command: &str| vec![made("bash", json!({"command": command}), "builtin.ask")];
+    for (trace, command) in [("20260101-a", "echo apples"), ("20260101-b", "echo oranges")] {
+        work(&place, trace, calls(command)).await;
+        index.refresh().unwrap();
+    }
+    assert_eq!(named(&find(&index, "args~oranges")), ["20260101-b 2.0"]);
+    // What comes now gets the numbers that are free again.
+    place.store.remove(&place.scope, &"20260101-b".parse().unwrap()).await.unwrap();
+    index.refresh().unwrap();
+    work(&place, "20260101-c", calls("echo pears")).await;
+    index.refresh().unwrap();
+    work(&place, "20260101-d", calls("echo plums")).await;
+    index.refresh().unwrap();
+    // Nobody has asked for it yet: it leaves without its words having been taken in.
+    place.store.remove(&place.scope, &"20260101-d".parse().unwrap()).await.unwrap();
+    index.refresh().unwrap();
+    let other = place.index();
+    for (piece, trace) in
+        [("apples", vec!["20260101-a 2.0"]), ("pears", vec!["20260101-c 2.0"]), ("plums", vec![]), ("oranges", vec![])]
+    {
+        assert_eq!(named(&find(&index, &format!("args~{piece}"))), trace, "{piece}");
+        assert_eq!(named(&find(&other, &format!("args~{piece}"))), trace, "{piece}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_gone_is_found_no_more_and_leaves_no_words_behind() {
     let place = some_work().await;
     let mut index = place.index();
     index.refresh().unwrap();
+    assert_eq!(named(&find(&index, "args~make")), ["20260101-a 2.0"]);
     place.store.remove(&place.scope, &"20260101-a".parse().unwrap()).await.unwrap();
     index.refresh().unwrap();
     assert_eq!(named(&find(&index, "args~deploy")), [""; 0], "what is cut off a long text is not found");

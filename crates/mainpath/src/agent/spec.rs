@@ -200,13 +200,15 @@ pub fn changed(
     mode: ModeFor,
 ) -> Result<Option<Spec>, Error> {
     let mut new = old.clone();
+    // What another program recorded works where its new owner is, and with tools as a new agent has them.
+    let is_reconstructed = crate::imported::settle(&mut new);
     (new.mode, new.mode_for) = (mode.mode, mode.run);
     new.rules = old.rules.clone().with(basis.rules);
     if given.no_breakpoints {
         new.rules.breakpoints.clone_from(&basis.rules.breakpoints);
     }
     set_about(&mut new, given, basis.home)?;
-    if given.tools.is_none() && !given.single_call {
+    if given.tools.is_none() && !given.single_call && !is_reconstructed {
         new.tools = tools_now(old, basis.tools);
     } else {
         new.allowed_tools = allowed(given.tools.as_deref(), basis.home, basis.tools)?;
@@ -214,8 +216,8 @@ pub fn changed(
     }
     set_skills(&mut new, given, basis);
     without_denied(&mut new, policy);
-    if let Some(folder) = &given.workspace {
-        new.workspace = workspace(Some(folder))?.display().to_string();
+    if given.workspace.is_some() || is_reconstructed {
+        new.workspace = workspace(given.workspace.as_deref())?.display().to_string();
     }
     if let Some(profile) = given.profile {
         let fresh = Spec::new("", profile);

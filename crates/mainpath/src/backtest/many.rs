@@ -7,7 +7,7 @@ use crate::rules::GivenRules;
 use crate::{Error, Logs};
 use mainpath_policy::{Predicate, StepFacts};
 use mainpath_store::{FilesStore, ReadLog, Scope, read_file};
-use mainpath_types::{CallId, Decision, Millis, RunRules, TraceId};
+use mainpath_types::{CallId, Decision, EventId, EventKind, Millis, RunRules, TraceId};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -104,6 +104,15 @@ pub(super) fn each_log<T: Send>(store: &FilesStore, scope: &Scope, names: &[Trac
     made.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
 }
 
+/// The event after which a log is its own. What a fork has of a trace that is looked at as well is counted there, and only there.
+pub(super) fn own_after(log: &ReadLog, names: &[TraceId]) -> EventId {
+    let forked = log.events.iter().rev().find_map(|event| match &event.kind {
+        EventKind::Forked(data) => Some((event.id, &data.from)),
+        _ => None,
+    });
+    forked.filter(|(_, from)| names.binary_search(from).is_ok()).map_or(0, |(id, _)| id)
+}
+
 /// Why a log was read up to a place only, if so.
 pub(super) fn in_part(log: &ReadLog) -> Option<String> {
     let damage = log.damage.as_ref().map(ToString::to_string);
@@ -132,7 +141,7 @@ impl PastJudge {
                 found.read_in_part(trace, problem);
             }
             let mut today: Option<BTreeMap<CallId, Decision>> = None;
-            then.each(log, &mut |past| {
+            then.each(log, own_after(log, &names), &mut |past| {
                 if scope.has(trace, &past) {
                     let read = || -> BTreeMap<CallId, Decision> {
                         let calls = self.calls(log).into_iter();

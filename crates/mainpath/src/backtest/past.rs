@@ -27,18 +27,20 @@ impl PastJudge {
     /// The calls of a log that rules judged, in order, and what they say of them now; then those of a log that was imported.
     pub fn calls<'a>(&self, log: &'a ReadLog) -> Vec<JudgedCall<'a>> {
         let mut all = Vec::new();
-        self.each(log, &mut |past| all.push(past.judged));
+        self.each(log, 0, &mut |past| all.push(past.judged));
         all
     }
 
-    /// Goes through the calls of a log.
-    pub(super) fn each<'a>(&self, log: &'a ReadLog, tell: &mut dyn FnMut(PastFacts<'a>)) {
+    /// Goes through the calls of a log that were judged after an event.
+    pub(super) fn each<'a>(&self, log: &'a ReadLog, after: EventId, tell: &mut dyn FnMut(PastFacts<'a>)) {
+        let mut none = |_: PastFacts<'a>| {};
         let erased: BTreeSet<EventId> = log.erased.iter().map(|erased| erased.id).collect();
         let said = people(&log.events);
         let mut walk =
             Walk { judge: self, erased, said, spec: None, run: 1, place: None, approved: Vec::new(), policy: None };
         let mut last: BTreeMap<CallId, Made<'a>> = BTreeMap::new();
         for event in &log.events {
+            let tell: &mut dyn FnMut(PastFacts<'a>) = if event.id > after { &mut *tell } else { &mut none };
             match &event.kind {
                 EventKind::SpecChanged(data) => walk.change(&data.spec),
                 EventKind::RunStarted(data) => walk.run = data.run,

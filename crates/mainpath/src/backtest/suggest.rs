@@ -5,7 +5,7 @@
 
 use super::findings::UnreadTrace;
 use super::judge::{JudgedCall, PastJudge, PersonSaid};
-use super::many::{BacktestScope, each_log, in_part};
+use super::many::{BacktestScope, each_log, in_part, own_after};
 use super::past::{Known, PastFacts};
 use super::shown::shown;
 use super::suggestions::{CoveredCall, RuleSuggestion, Suggestions};
@@ -77,7 +77,7 @@ impl PastJudge {
             };
             let unread = in_part(log).map(|problem| UnreadTrace { trace: trace.clone(), problem });
             let mut of = OfLog { read: true, unread, ..OfLog::default() };
-            self.each(log, &mut |past| {
+            self.each(log, own_after(log, &names), &mut |past| {
                 if scope.has(trace, &past) {
                     self.answer(&past, &mut of);
                 }
@@ -170,7 +170,7 @@ impl PastJudge {
             let mut effects = none();
             let Ok(log) = log else { return effects };
             let mut policies: HashMap<(String, usize), Option<Arc<Policy>>> = HashMap::new();
-            self.each(log, &mut |past| {
+            self.each(log, own_after(log, &names), &mut |past| {
                 for (at, (candidate, effect)) in candidates.iter().zip(&mut effects).enumerate() {
                     let PastFacts { judged, known: Some(known) } = &past else { return };
                     if !candidate.may_cover(known) {

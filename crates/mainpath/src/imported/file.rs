@@ -27,14 +27,43 @@ pub(super) fn bytes(file: &Path) -> Result<Vec<u8>, Unreadable> {
 /// The lines of a file that are objects of JSON; the others are counted. Errors: as [`bytes`]'.
 pub(super) fn lines(file: &Path, session: &mut RecordedSession) -> Result<Vec<Value>, Unreadable> {
     let bytes = bytes(file)?;
+    let bytes = bytes.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(&bytes);
     let mut lines = Vec::new();
     for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
-        match serde_json::from_slice::<Value>(line) {
+        match serde_json::from_slice::<Value>(line).or_else(|_| serde_json::from_slice(&without_halves(line))) {
             Ok(value) if value.is_object() => lines.push(value),
             Ok(_) | Err(_) => session.leave_out("lines that are no JSON objects"),
         }
     }
     Ok(lines)
+}
+
+/// A line in which every half of a surrogate pair that stands alone is the replacement character: JavaScript writes such halves where it
+/// cuts a text within a letter, and they are no letters of JSON (RFC 8259, section 8.2).
+fn without_halves(line: &[u8]) -> Vec<u8> {
+    let unit = |at: usize| {
+        let digits = line.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    let is_high = |unit: u16| (0xD800..0xDC00).contains(&unit);
+    let is_low = |unit: u16| (0xDC00..0xE000).contains(&unit);
+    let (mut mended, mut at) = (Vec::with_capacity(line.len()), 0);
+    while let Some(byte) = line.get(at) {
+        let taken = match (byte, unit(at)) {
+            (b'\\', Some(high)) if is_high(high) && unit(at + 6).is_some_and(is_low) => 12,
+            (b'\\', Some(half)) if is_high(half) || is_low(half) => {
+                mended.extend_from_slice(b"\\ufffd");
+                at += 6;
+                continue;
+            }
+            // What follows a backslash is no beginning of another escape.
+            (b'\\', _) => 2,
+            _ => 1,
+        };
+        mended.extend_from_slice(line.get(at..at + taken).or_else(|| line.get(at..)).unwrap_or_default());
+        at += taken;
+    }
+    mended
 }
 
 /// A text in an object.
@@ -104,4 +133,21 @@ pub(super) fn call(id: Option<String>, name: Option<String>, input: Value) -> Va
 /// The result of a call.
 pub(super) fn result(id: Option<String>, content: Value, is_error: bool) -> Value {
     serde_json::json!({"type": "tool_result", "tool_use_id": id, "content": content, "is_error": is_error})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_halves;
+
+    #[test]
+    fn halves_of_letters_are_replaced_and_whole_letters_and_backslashes_stay() {
+        let mended = |line: &str| String::from_utf8(without_halves(line.as_bytes())).unwrap();
+        let cases = [
+            (r#"{"a": "cut \ud83d"}"#, r#"{"a": "cut \ufffd"}"#),
+            (r#""\ude00\ud83d\ud83d\ude00""#, r#""\ufffd\ufffd\ud83d\ude00""#),
+            (r#""an escaped backslash: \\ud83d""#, r#""an escaped backslash: \\ud83d""#),
+            (r#""\u00e9 and the end \ud8"#, r#""\u00e9 and the end \ud8"#),
+        ];
+        cases.into_iter().for_each(|(line, expected)| assert_eq!(mended(line), expected));
+    }
 }

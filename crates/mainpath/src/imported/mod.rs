@@ -9,6 +9,7 @@ mod claude_code;
 mod codex;
 mod file;
 mod find;
+mod mark;
 mod opencode;
 mod pi;
 mod session;
@@ -16,5 +17,7 @@ mod take;
 mod tree;
 
 pub use find::{FoundSession, Places, find};
+pub use mark::reconstructed_from;
+pub(crate) use mark::settle;
 pub use session::{Program, RecordedBranch, RecordedMessage, RecordedSession, Unreadable};
-pub use take::{Reconstructed, reconstruct, reconstructed_from};
+pub use take::{Reconstructed, reconstruct};

@@ -1,5 +1,6 @@
 //! From a recorded session to traces.
 
+use super::mark::{FOLDER, MARK, file_of};
 use super::session::{Program, RecordedBranch, RecordedMessage, RecordedSession};
 use crate::{Error, Logs};
 use mainpath_providers::Registry;
@@ -7,14 +8,11 @@ use mainpath_providers::history::{HistoryFormat, Loose};
 use mainpath_runtime::import::{Arrival, Origin, import_whole};
 use mainpath_runtime::{Vault, views};
 use mainpath_store::StoreError;
-use mainpath_types::{Millis, Profile, Recorded, Spec, Spent, TraceId, format_time};
+use mainpath_types::{EventKind, Millis, Profile, Recorded, Spec, Spent, TraceId, format_time};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::Path;
-
-/// The key in a trace's relations that says that it is reconstructed, and from what.
-const MARK: &str = "reconstructed";
 
 /// What became of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,6 +21,8 @@ pub struct Reconstructed {
     pub made: Vec<TraceId>,
     /// Those that there are already, of the same session.
     pub known: Vec<TraceId>,
+    /// Why nothing was made of it, where another session with its id is there: a line for people.
+    pub taken: Option<String>,
     /// How many messages the traces have that were made.
     pub messages: usize,
     /// What was mended or left out, a line for people each.
@@ -43,7 +43,10 @@ pub async fn reconstruct(
     for (number, branch) in session.branches.iter().enumerate() {
         let trace = id_of(session, number)?;
         if logs.is_there(&trace) {
-            done.known.push(trace);
+            match another(logs, &trace, file).await {
+                Some(why) => done.taken = done.taken.or(Some(why)),
+                None => done.known.push(trace),
+            }
             continue;
         }
         let (arrivals, healed) = arrivals(branch, session, &registry)?;
@@ -70,12 +73,18 @@ pub async fn reconstruct(
     Ok(done)
 }
 
-/// From which program a trace was reconstructed, and its session there, in a few words.
-pub fn reconstructed_from(spec: &Spec) -> Option<String> {
-    let mark = spec.relations.context.get(MARK)?;
-    let text = |name: &str| mark.get(name).and_then(Value::as_str);
-    let version = text("version").map(|version| format!(" {version}")).unwrap_or_default();
-    Some(format!("{}{version}, session {}", text("program")?, text("session")?))
+/// That a trace which is there was made of another file, whose session has the same id: nothing of this file is in it.
+async fn another(logs: &Logs, trace: &TraceId, file: &Path) -> Option<String> {
+    let (log, _, _) = logs.read(trace).await.ok()?;
+    let spec = log.events.iter().find_map(|event| match &event.kind {
+        EventKind::SpecChanged(data) => Some(&data.spec),
+        _ => None,
+    })?;
+    let known = file_of(spec).filter(|known| Path::new(known) != file)?;
+    Some(format!(
+        "a session with the same id was imported from {known}; to have this one instead, mainpath rm {trace} and import {} by its name",
+        file.display()
+    ))
 }
 
 /// The id of a branch's trace: the same whenever the session is read.
@@ -142,6 +151,7 @@ fn spec(session: &RecordedSession, branch: &RecordedBranch, file: &Path, number:
     put("program", Some(session.program.name().into()));
     put("version", session.version.clone().map(Value::from));
     put("session", Some(session.id.clone().into()));
+    put(FOLDER, Some(session.cwd.clone().unwrap_or_default().into()));
     put("file", Some(file.display().to_string().into()));
     put("parent", session.parent.clone().map(Value::from));
     put("begun", session.begun.map(|at| format_time(at).into()));

@@ -4,6 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 /// The most ways that are told apart; what a file has beyond is counted.
 const MOST: usize = 100;
+/// The most lines that all ways but the last have together, in lines of the file.
+const MOST_TIMES: usize = 4;
+/// The same of a short file, in lines.
+const FEW: usize = 20_000;
 
 /// A line of such a file.
 #[derive(Clone, Debug)]
@@ -28,7 +32,11 @@ pub(super) struct Ways {
 /// Finds the ways. `widen` adds the lines that belong to a way without being on it.
 pub(super) fn ways(lines: &[TreeLine], widen: impl Fn(&mut Vec<usize>)) -> Ways {
     let places: HashMap<&str, usize> = lines.iter().enumerate().map(|(at, line)| (line.id.as_str(), at)).collect();
-    let parent = |at: usize| lines.get(at)?.parent.as_deref().and_then(|id| places.get(id)).copied();
+    let parent = |at: usize| {
+        let id = lines.get(at)?.parent.as_deref()?;
+        // A line before it that was lost: what stands before it in the file comes before it.
+        places.get(id).copied().or_else(|| at.checked_sub(1))
+    };
     let parents: HashSet<usize> = (0..lines.len()).filter_map(parent).collect();
     let path = |end: usize| {
         let (mut way, mut on_it, mut at) = (Vec::new(), HashSet::new(), Some(end));
@@ -44,22 +52,34 @@ pub(super) fn ways(lines: &[TreeLine], widen: impl Fn(&mut Vec<usize>)) -> Ways 
     let mut seen: HashSet<usize> = HashSet::new();
     let last = lines.iter().rposition(|line| line.is_said);
     let others = (0..lines.len()).rev().filter(|at| !parents.contains(at) && Some(*at) != last);
+    let mut is_full = false;
+    let mut room = FEW.max(lines.len().saturating_mul(MOST_TIMES));
+    // What is seen of ways beyond the most, so that no line is looked at again and again.
+    let mut counted: HashSet<usize> = HashSet::new();
     for end in last.into_iter().chain(others) {
         if seen.contains(&end) {
             continue;
         }
-        let mut way = path(end);
-        let tells = way.iter().any(|at| !seen.contains(at) && lines.get(*at).is_some_and(|line| line.tells));
-        if !found.ways.is_empty() && !tells {
+        let mut new = Vec::new();
+        let mut at = Some(end);
+        while let Some(here) = at.filter(|here| !seen.contains(here) && counted.insert(*here)) {
+            new.push(here);
+            at = parent(here);
+        }
+        if !found.ways.is_empty() && !new.iter().any(|at| lines.get(*at).is_some_and(|line| line.tells)) {
             continue;
         }
-        if found.ways.len() >= MOST {
+        let way = (!is_full).then(|| path(end)).filter(|way| found.ways.is_empty() || way.len() <= room);
+        let Some(mut way) = way else {
+            is_full = true;
             found.beyond += 1;
             continue;
-        }
+        };
+        room = room.saturating_sub(way.len());
         widen(&mut way);
         seen.extend(&way);
         found.ways.push(way);
+        is_full = found.ways.len() >= MOST;
     }
     found
 }
@@ -84,10 +104,19 @@ mod tests {
     #[test]
     fn lines_that_go_in_circles_or_begin_nowhere_end() {
         let lines = [line("a", "b"), line("b", "a"), line("c", "nobody")];
-        assert_eq!(ways(&lines, |_| {}).ways, [vec![2]], "what nothing ends in has no end to go from");
+        assert_eq!(ways(&lines, |_| {}).ways, [vec![0, 1, 2]], "what was lost before a line was not all before it");
         let lines: Vec<TreeLine> = (0..300).map(|n| line(&format!("n{n}"), "")).collect();
         let found = ways(&lines, |_| {});
         assert_eq!((found.ways.len(), found.beyond), (100, 200));
+        let mut many: Vec<TreeLine> = vec![line("n0", "")];
+        many.extend((1..9_000).map(|n| line(&format!("n{n}"), &format!("n{}", n - 1))));
+        many.extend((0..9_000).map(|n| line(&format!("m{n}"), "n8999")));
+        let found = ways(&many, |_| {});
+        assert_eq!(
+            (found.ways.len(), found.beyond),
+            (8, 8_992),
+            "a way of 9,001 lines has no room as often as it likes"
+        );
         assert_eq!(ways(&[], |_| {}).ways, Vec::<Vec<usize>>::new());
     }
 }

@@ -1,6 +1,7 @@
 //! Calls are approved: once, or with a rule that lasts.
 
 use super::handle::Trace;
+use super::read::Read;
 use crate::{Error, ErrorKind};
 use mainpath_core::{Call, CallState, is_denied};
 use mainpath_runtime::Mail;
@@ -72,6 +73,26 @@ impl Trace {
     pub async fn was_denied(&self, call: CallId) -> Result<bool, Error> {
         let read = self.look().await?;
         Ok(is_denied(self.call(&read, call)?) && self.sent().await?.is_none())
+    }
+
+    /// Errors: somebody has decided on a call, and nobody has read it yet.
+    pub(super) async fn check_undecided(&self, read: &Read, call: CallId) -> Result<(), Error> {
+        let mail = &read.state.log.mail;
+        for entry in self.host().at(self.id()).mail(mail.upto).await? {
+            let Ok(said) = serde_json::from_str::<Mail>(&entry.body) else { continue };
+            let done = match said {
+                Mail::Approve { call: of, .. } | Mail::Reopen { call: of, .. } if of == call => "approved",
+                Mail::Deny { call: of, .. } if of == call => "denied",
+                Mail::Answer { call: of, .. } if of == call => "answered",
+                _ => continue,
+            };
+            if !mail.has(entry.id) {
+                let by = entry.from.as_str();
+                let why = format!("call {call} was {done} by {by} already; that is read when its run goes on");
+                return Err(Error::new(ErrorKind::Refused, why));
+            }
+        }
+        Ok(())
     }
 
     async fn approve_as(&self, call: CallId, approval: Approval) -> Result<(), Error> {

@@ -178,6 +178,10 @@ impl Trace {
         if !fits(row) {
             return Err(Error::new(ErrorKind::Refused, format!("call {call} {not}: {}", stands(&row.state))));
         }
+        // A denial wins over an approval that nobody has read.
+        if !matches!(mail, Mail::Deny { .. }) {
+            self.check_undecided(&read, call).await?;
+        }
         let id = self.put(&mail).await?;
         self.decided(id, read.log.head + 1).await
     }

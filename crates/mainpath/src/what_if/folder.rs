@@ -15,33 +15,41 @@ const MOST_FILES: usize = 200_000;
 /// and so many bytes.
 const MOST_BYTES: u64 = 4 << 30;
 
-/// What is left of what may be copied.
-struct Room {
-    files: usize,
-    bytes: u64,
+/// A folder that is to be copied.
+pub(super) struct Original {
+    /// The folder.
+    pub folder: PathBuf,
+    /// What of it is not: folders of Mainpath's own, which no agent may look into.
+    pub without: Vec<PathBuf>,
 }
 
-/// Copies a folder to a new one, and puts the files of the copy back to what they were. Gives what could not be put back, a line each.
-/// Errors: it is too large, or cannot be read or written.
+/// Copies a folder to a new one, and puts the files of the copy back to what they were. Gives what is not as it was, a line each.
+/// Errors: it holds the person's home, is too large, or cannot be read or written; then nothing is left of the copy.
 pub(super) async fn copy_as_it_was(
-    from: PathBuf,
+    from: Original,
     to: &Path,
     restore: Option<Restore<'_>>,
     store: ScopedStore<'_>,
 ) -> Result<Vec<String>, Error> {
-    let (there, target) = (from.clone(), to.to_path_buf());
+    let home = std::env::var_os("HOME").and_then(|home| Path::new(&home).canonicalize().ok());
+    if home.is_some_and(|home| home.starts_with(&from.folder)) {
+        let problem = format!("{} holds your home: nothing can be tried in a copy of it", from.folder.display());
+        return Err(Error::new(ErrorKind::Refused, problem));
+    }
+    let (folder, target) = (from.folder.clone(), to.to_path_buf());
     let copied = tokio::task::spawn_blocking(move || {
         let parent = target.parent().unwrap_or(Path::new("/"));
         DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
-        copy(&there, &target, &mut Room { files: MOST_FILES, bytes: MOST_BYTES })
+        copy(&from, &target).inspect_err(|_| drop(std::fs::remove_dir_all(&target)))
     });
     let copied = copied.await.map_err(|error| Error::failed(error.to_string()))?;
-    copied.map_err(|error| Error::failed(format!("{} cannot be copied: {error}", from.display())))?;
-    let Some(restore) = restore else { return Ok(Vec::new()) };
+    let mut left = copied.map_err(|error| Error::failed(format!("{} cannot be copied: {error}", folder.display())))?;
+    let Some(restore) = restore else { return Ok(left) };
     let planned = restore.plan().await?;
-    let mut left = Vec::new();
-    if planned.unseen > 0 {
-        left.push(format!("{} commands ran since, and what they changed is not known", planned.unseen));
+    match planned.unseen {
+        0 => {}
+        1 => left.push("a command ran since, and what it changed is not known".to_owned()),
+        more => left.push(format!("{more} commands ran since, and what they changed is not known")),
     }
     for plan in planned.files {
         match plan.fate {
@@ -53,28 +61,44 @@ pub(super) async fn copy_as_it_was(
     Ok(left)
 }
 
-fn copy(from: &Path, to: &Path, room: &mut Room) -> io::Result<()> {
-    let too_large = || io::Error::other(format!("it has more than {MOST_FILES} files or {} GiB", MOST_BYTES >> 30));
-    let meta = from.symlink_metadata()?;
-    room.files = room.files.checked_sub(1).ok_or_else(too_large)?;
-    let kind: FileType = meta.file_type();
-    if kind.is_dir() {
-        DirBuilder::new().mode(0o700).create(to)?;
-        for entry in std::fs::read_dir(from)? {
-            let entry = entry?;
-            copy(&entry.path(), &to.join(entry.file_name()), room)?;
+/// Gives what was left out, a line each.
+fn copy(from: &Original, to: &Path) -> io::Result<Vec<String>> {
+    let too_large = || {
+        let most = MOST_BYTES >> 30;
+        io::Error::other(format!(
+            "a folder of more than {MOST_FILES} files or {most} GiB is not copied to try something out"
+        ))
+    };
+    let (mut files, mut bytes) = (MOST_FILES, MOST_BYTES);
+    let mut left_out = Vec::new();
+    let mut open = vec![PathBuf::new()];
+    // Folders that cannot be written to are made so at the end.
+    let mut modes = Vec::new();
+    while let Some(below) = open.pop() {
+        let (there, here) = (from.folder.join(&below), to.join(&below));
+        if from.without.contains(&there) {
+            left_out.push(format!("{} is Mainpath's own and not copied", there.display()));
+            continue;
         }
-        return std::fs::set_permissions(to, Permissions::from_mode(meta.permissions().mode() | 0o700));
-    }
-    if kind.is_symlink() {
-        return symlink(std::fs::read_link(from)?, to);
-    }
-    if !kind.is_file() {
+        let meta = there.symlink_metadata()?;
+        files = files.checked_sub(1).ok_or_else(too_large)?;
+        let kind: FileType = meta.file_type();
+        if kind.is_dir() {
+            DirBuilder::new().mode(0o700).create(&here)?;
+            for entry in std::fs::read_dir(&there)? {
+                open.push(below.join(entry?.file_name()));
+            }
+            modes.push((here, meta.permissions().mode() | 0o700));
+        } else if kind.is_symlink() {
+            symlink(std::fs::read_link(&there)?, &here)?;
+        } else if kind.is_file() {
+            bytes = bytes.checked_sub(meta.len()).ok_or_else(too_large)?;
+            std::fs::copy(&there, &here)?;
+        }
         // Pipes and sockets belong to who made them.
-        return Ok(());
     }
-    room.bytes = room.bytes.checked_sub(meta.len()).ok_or_else(too_large)?;
-    std::fs::copy(from, to).map(drop)
+    modes.into_iter().try_for_each(|(here, mode)| std::fs::set_permissions(here, Permissions::from_mode(mode)))?;
+    Ok(left_out)
 }
 
 /// Puts one file of the copy back. Whatever the log says, nothing outside the copy is touched.

@@ -1,7 +1,7 @@
 //! What one of two runs came to from where they part.
 
 use crate::recorded::{CallStep, RecordedStep};
-use mainpath_types::{Event, EventKind, FinishReason, Micros, text_of};
+use mainpath_types::{Event, EventKind, FinishReason, Micros, Seq, text_of};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,27 +27,31 @@ pub struct LaneFigures {
 }
 
 impl LaneFigures {
-    /// From these steps on, and from these events on.
-    pub(super) fn of(steps: &[RecordedStep], events: &[Event]) -> LaneFigures {
+    /// Of these steps, which are these messages of the log.
+    pub(super) fn of(steps: &[RecordedStep], messages: &[Seq], log: &[Event]) -> LaneFigures {
         let mut figures = LaneFigures::default();
         for step in steps {
             let RecordedStep::Answered(answer) = step else { continue };
             figures.turns += 1;
             figures.calls += u32::try_from(answer.calls.len()).unwrap_or(u32::MAX);
-            figures.tokens += answer.usage.total();
+            figures.tokens = figures.tokens.saturating_add(answer.usage.total());
             figures.answer = text_of(&answer.parts);
             for verdict in answer.calls.iter().filter_map(|call: &CallStep| call.verdict) {
                 *figures.verdicts.entry(verdict.as_str().into()).or_default() += 1;
             }
         }
-        for event in events {
+        let has = |seq: Seq| messages.contains(&seq);
+        for event in log {
             match &event.kind {
-                EventKind::ModelFinished(data) => figures.cost += data.cost,
+                EventKind::ModelFinished(data) if has(data.seq) => {
+                    figures.cost = figures.cost.saturating_add(data.cost);
+                }
+                EventKind::RunStarted(_) => figures.reason = None,
                 EventKind::RunFinished(data) => figures.reason = Some(data.reason),
-                EventKind::FilesKept(data) => {
+                EventKind::FilesKept(data) if has(data.call.seq) => {
                     figures.files.extend(data.changes.iter().map(|change| change.path.clone()));
                 }
-                EventKind::CallResolved(data) => {
+                EventKind::CallResolved(data) if has(data.call.seq) => {
                     let changes = data.output.iter().flat_map(|output| &output.changes);
                     figures.files.extend(changes.map(|change| change.path.clone()));
                 }

@@ -2,7 +2,7 @@
 
 use super::answers::OnlyInCopy;
 use super::change::{WhatIf, asks_the_same, spec_at};
-use super::folder::{copy_as_it_was, to};
+use super::folder::{Original, copy_as_it_was, to};
 use super::lane::LaneFigures;
 use super::provider::FirstRecorded;
 use crate::event::RunEvent;
@@ -16,8 +16,8 @@ use crate::{Error, ErrorKind, Host, Installation, Trace, launcher};
 use mainpath_runtime::{EnvModels, Mail, Models, new_trace_id};
 use mainpath_store::scheduler::system_clock;
 use mainpath_types::{
-    Access, ApprovalMode, Copied, EffectClass, Event, EventId, EventKind, MessageMode, Part, Protocol, RunRules, Seq,
-    Spec, TraceId,
+    Access, ApprovalMode, Copied, EffectClass, EventId, EventKind, MessageMode, Part, Protocol, RunRules, Seq, Spec,
+    TraceId,
 };
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -41,6 +41,8 @@ pub struct WhatIfOutcome {
     pub folder: Option<PathBuf>,
     /// What of the copy is not as it was, a line each.
     pub not_restored: Vec<String>,
+    /// The message from which another agent went on, if one did: that is not decided again.
+    pub until: Option<Seq>,
     /// How many calls were refused because they reach out of the copy.
     pub refused: u32,
     /// The run from the message on,
@@ -90,14 +92,14 @@ impl Installation {
         let messages = step_messages(&read.state);
         // What was done by another agent later is not decided again.
         let since = if what.at == Seq(0) { begins(&read) } else { reached };
-        if let Some(other) = first_under_another(&read, since, old) {
+        let until = first_under_another(&read, since, old);
+        if let Some(other) = until {
             recording.truncate(messages.iter().take_while(|seq| **seq < other).count());
         }
         let taken = messages.iter().take_while(|seq| **seq <= what.at).count();
         let is_at = |index: usize| index.checked_sub(1).and_then(|last| messages.get(last)).copied().unwrap_or(Seq(0));
-        let later =
-            |id: EventId| read.log.events.iter().filter(move |event| event.id > id).cloned().collect::<Vec<_>>();
-        let original = LaneFigures::of(recording.get(taken..).unwrap_or_default(), &later(reached));
+        let decided = messages.get(taken..recording.len()).unwrap_or_default();
+        let original = LaneFigures::of(recording.get(taken..).unwrap_or_default(), decided, &read.log.events);
         let mut outcome = WhatIfOutcome {
             from: from.clone(),
             difference: None,
@@ -106,6 +108,7 @@ impl Installation {
             trace: None,
             folder: None,
             not_restored: Vec::new(),
+            until,
             refused: 0,
             again: original.clone(),
             original,
@@ -131,7 +134,9 @@ impl Installation {
         outcome.difference = first_difference(&recording, &made.steps);
         outcome.served = u32::try_from(served).unwrap_or(u32::MAX);
         outcome.common = common_hash(recording.get(..served).unwrap_or_default());
-        outcome.again = LaneFigures::of(made.steps.get(taken..).unwrap_or_default(), &made.since);
+        let decided = step_messages(&made.read.state);
+        let decided = decided.get(taken..).unwrap_or_default();
+        outcome.again = LaneFigures::of(made.steps.get(taken..).unwrap_or_default(), decided, &made.read.log.events);
         outcome.trace = Some(made.id);
         Ok(outcome)
     }
@@ -153,8 +158,7 @@ struct Parted {
 struct Made {
     id: TraceId,
     steps: Vec<RecordedStep>,
-    /// Its events since the fork.
-    since: Vec<Event>,
+    read: Arc<Read>,
 }
 
 impl Again<'_> {
@@ -210,9 +214,15 @@ impl Again<'_> {
         };
         let folder = folders.join(id.as_str());
         let of = app.logs.of(self.from, &self.read.log, &self.read.state, self.read);
-        let restore = Restore::new(of, to(after), app.logs.home.protected())?;
-        outcome.not_restored =
-            copy_as_it_was(PathBuf::from(&old.workspace), &folder, restore, app.logs.scoped()).await?;
+        let mut own = app.logs.home.protected();
+        let restore = Restore::new(of, to(after), own.clone())?;
+        let cached = [Some(folders), app.logs.home.worktrees().map(|worktrees| worktrees.trees)];
+        own.extend(cached.into_iter().flatten());
+        let original = Original {
+            folder: Path::new(&old.workspace).canonicalize().map_err(Error::from)?,
+            without: own.into_iter().map(|path| path.canonicalize().unwrap_or(path)).collect(),
+        };
+        outcome.not_restored = copy_as_it_was(original, &folder, restore, app.logs.scoped()).await?;
         outcome.folder = Some(folder.clone());
         // A turn that is text is asked for as text: what was recorded is a turn already.
         let first = first.filter(|_| what.spec.protocol != Protocol::Json);
@@ -241,7 +251,6 @@ impl Again<'_> {
             host.runtime().send(scope, &id, skill).await?;
         }
         let trace = Trace::new(host, id.clone());
-        let forked_at = trace.look().await?.log.head;
         let mail = match said {
             Some(parts) => Mail::Message { mode: MessageMode::Message, parts, typed: None },
             None => Mail::Rewind { after, parts: None },
@@ -249,10 +258,6 @@ impl Again<'_> {
         let mut run = trace.go_on(mail).await?;
         while let Some(event) = run.next().await {
             match event? {
-                RunEvent::ApprovalRequired(pending) => {
-                    let why = "nobody is there to ask in a fork that tries something out".to_owned();
-                    trace.deny(pending.call, Some(why)).await?;
-                }
                 RunEvent::QuestionAsked(_) => trace.stop().await?,
                 _ => {}
             }
@@ -261,8 +266,7 @@ impl Again<'_> {
         outcome.refused = answers.refused.load(Ordering::Relaxed);
         let read = trace.look().await?;
         let steps = steps(app.logs.at(&id), &read).await?;
-        let since = read.log.events.iter().filter(|event| event.id > forked_at).cloned().collect();
-        Ok(Made { id, steps, since })
+        Ok(Made { id, steps, read })
     }
 
     /// The agent in the copy.
@@ -273,6 +277,8 @@ impl Again<'_> {
         spec.copy = Some(Copied { of: old.source().to_owned(), repository: None });
         spec.mode = if *yes { ApprovalMode::Yes } else { ApprovalMode::Deny };
         spec.mode_for = None;
+        // What is asked all the same, by a rule that always asks or a breakpoint, is answered by nobody.
+        spec.limits.approval_timeout_ms = Some(1);
         if spec.access == Access::Full {
             spec.access = Access::WorkspaceWrite;
         }

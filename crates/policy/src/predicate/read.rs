@@ -204,7 +204,8 @@ fn comparison(field: &StepField, sign: &str, value: &str) -> Result<FieldTest, W
         let bad = || Wrong::Value(format!("{value:?} is not a number such as 0.10"));
         return Ok(FieldTest::Number(order, millionths(value).ok_or_else(bad)?));
     }
-    if let Some(known) = field.values().filter(|known| !known.contains(&value)) {
+    // Nothing is also a value: of a call that was not judged, or has not ended.
+    if let Some(known) = field.values().filter(|known| !known.contains(&value) && !value.is_empty()) {
         return Err(Wrong::Value(format!("{field} is one of {}", known.join(", "))));
     }
     Ok(FieldTest::Text(value.into()))

@@ -3,7 +3,7 @@
 use super::traces::most;
 use crate::about;
 use crate::access::audit::Act;
-use crate::access::keys::{ListedKey, NewKey};
+use crate::access::keys::{ListedKey, NewKey, Who};
 use crate::access::scope::Scope;
 use crate::call::{Answer, Call, Nothing};
 use crate::problem::{Kind, Problem};
@@ -17,6 +17,11 @@ pub fn routes() -> Result<Vec<Route>, String> {
     group(
         "administration",
         vec![
+            Route::json(
+                about!(GET "/api/key" own_key "The key that asks: what it may do, and whose traces it reaches."),
+                Scope::Read,
+                own,
+            ),
             Route::json(about!(GET "/api/keys" list_keys "The keys, without their secrets."), Scope::Admin, list),
             Route::answer(about!(POST "/api/keys" make_key "Makes a key. It is shown this once."), Scope::Admin, make)
                 .map(|route| route.gives(201, "The key.")),
@@ -45,6 +50,22 @@ struct KeyList {
 async fn list(call: Call) -> Result<KeyList, Problem> {
     let keys = call.app.keys.all()?;
     Ok(KeyList { keys: keys.iter().filter(|key| reached(&call, &key.tenant)).map(ListedKey::from).collect() })
+}
+
+/// The key that asks.
+#[derive(Serialize, JsonSchema)]
+struct OwnKey {
+    /// What it is called.
+    name: String,
+    /// What it may do.
+    scopes: Vec<Scope>,
+    /// Whose traces it reaches.
+    tenant: TenantId,
+}
+
+async fn own(call: Call) -> Result<OwnKey, Problem> {
+    let Who { name, scopes, tenant, .. } = call.who;
+    Ok(OwnKey { name, scopes, tenant })
 }
 
 /// What is asked for of a key.

@@ -1,6 +1,8 @@
 //! The pages for people. They are built from `ui/` of the repository and lie in this program; they hold no data, and ask the server for
 //! everything with the key of whoever looks.
 
+mod packed;
+
 use crate::access::codes::is_own;
 use crate::answer::seal;
 use crate::app::Shared;
@@ -69,14 +71,25 @@ fn page(headers: &HeaderMap) -> Response<Body> {
 }
 
 fn given(path: &str, file: EmbeddedFile, headers: &HeaderMap) -> Response<Body> {
+    let packed = packed::wanted(headers).then(|| packed::packed(path, &file.data)).flatten();
     let digest: String = file.metadata.sha256_hash().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    let tag = format!("\"{digest}\"");
+    let tag = if packed.is_some() { format!("\"{digest}-gzip\"") } else { format!("\"{digest}\"") };
     let is_known = headers.get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes());
-    let mut response = Response::new(if is_known { Body::empty() } else { Body::from(file.data) });
+    let is_packed = packed.is_some();
+    let body = match packed {
+        _ if is_known => Body::empty(),
+        Some(bytes) => Body::from(bytes),
+        None => Body::from(file.data),
+    };
+    let mut response = Response::new(body);
     if is_known {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
     }
     let said = response.headers_mut();
+    said.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+    if is_packed {
+        said.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
     // The names of these files hold their digests.
     let kept = if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" };
     said.insert(header::CACHE_CONTROL, HeaderValue::from_static(kept));

@@ -3,6 +3,7 @@
 use crate::support::{Place, READS, WRITES};
 use mainpath_server::Scope;
 use serde_json::{Value, json};
+use tokio::io::AsyncReadExt;
 
 /// The scope that the document says an operation needs.
 fn needed(operation: &Value) -> Option<Scope> {
@@ -114,9 +115,12 @@ async fn a_key_that_only_runs_starts_nothing_that_asks_nobody_and_decides_nothin
     let anna = format!("authorization: Bearer {}", place.new_key("anna", &[Scope::Approve], "local"));
     let done = place.ask("POST", &address, std::slice::from_ref(&anna), "{\"decision\":\"approve\"}").await;
     assert_eq!(done.status, 202, "{}", done.body);
+    let again = place.ask("POST", &address, std::slice::from_ref(&anna), "{\"decision\":\"approve\"}").await;
+    assert_eq!(again.status, 409, "{}", again.body);
+    // Until it is read, a denial would win.
+    let granted = wait_for(&place, &trace, "approval_granted").await;
     let second = place.ask("POST", &address, &[anna], "{\"decision\":\"deny\"}").await;
     assert_eq!(second.status, 409, "{}", second.body);
-    let granted = wait_for(&place, &trace, "approval_granted").await;
     assert_eq!(granted["data"]["by"], "key.anna", "{granted}");
     wait_for(&place, &trace, "run_finished").await;
     assert_eq!(std::fs::read_to_string(place.work().join("a.txt")).unwrap(), "x");
@@ -143,6 +147,10 @@ async fn keys_are_made_listed_and_revoked_and_every_act_is_on_record() {
     let key = made.json()["key"].as_str().unwrap().to_string();
     let bearer = format!("authorization: Bearer {key}");
     assert_eq!(place.ask("GET", "/api/traces", std::slice::from_ref(&bearer), "").await.status, 200);
+    let own = place.ask("GET", "/api/key", std::slice::from_ref(&bearer), "").await;
+    assert_eq!(own.json(), json!({"name": "ci", "scopes": ["read"], "tenant": "local"}));
+    let owner = place.get("/api/key").await.json();
+    assert_eq!((&owner["name"], &owner["scopes"]), (&json!("owner"), &json!(["read", "run", "approve", "admin"])));
     let listed = place.get("/api/keys").await;
     assert!(listed.body.contains("\"ci\"") && !listed.body.contains(&key), "{}", listed.body);
     for entry in std::fs::read_dir(place.dir.path().join("home/server")).unwrap() {
@@ -261,13 +269,17 @@ async fn who_asks_too_often_is_told_how_long_to_wait() {
 
 /// A key of a tenant in whose home no more than two runs may go on at once, and the request for one that works for a minute.
 fn two_at_once(place: &Place) -> (String, String) {
-    let home = place.dir.path().join("home/tenants/acme");
-    std::fs::create_dir_all(&home).unwrap();
+    // It appears at once, with its configuration: the server looks for tenants when it begins.
+    let made = place.dir.path().join("acme");
+    std::fs::create_dir(&made).unwrap();
     let model = place.model("[[turn]]\ndelay_ms = 60000\nfinal = \"Late.\"\n");
-    std::fs::write(home.join("config.toml"), format!("model = {model:?}\n[server]\nmax_runs = 2\n")).unwrap();
-    for folder in [home.parent().unwrap(), &home] {
+    std::fs::write(made.join("config.toml"), format!("model = {model:?}\n[server]\nmax_runs = 2\n")).unwrap();
+    let tenants = place.dir.path().join("home/tenants");
+    std::fs::create_dir(&tenants).unwrap();
+    for folder in [&made, &tenants] {
         std::fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
     }
+    std::fs::rename(&made, tenants.join("acme")).unwrap();
     let key = format!("authorization: Bearer {}", place.new_key("theirs", &[Scope::Read, Scope::Run], "acme"));
     (key, json!({"task": "Wait."}).to_string())
 }
@@ -290,10 +302,13 @@ async fn a_tenant_has_no_more_runs_at_once_than_its_own_configuration_says() {
 async fn a_run_whose_end_is_waited_for_counts_once() {
     let place = Place::start().await;
     let (key, body) = two_at_once(&place);
-    let waiting = place.send("POST", "/api/traces", &[key.clone(), "prefer: wait=60".into()], &body).await;
+    let mut waiting = place.send("POST", "/api/traces", &[key.clone(), "prefer: wait=60".into()], &body).await;
     let own = std::slice::from_ref(&key);
+    let mut said = String::new();
     while !place.ask("GET", "/api/traces", own, "").await.body.contains("running") {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        let pause = std::time::Duration::from_millis(20);
+        let answered = tokio::time::timeout(pause, waiting.read_to_string(&mut said)).await;
+        assert!(answered.is_err(), "it was answered at once: {said}");
     }
     let mut statuses = Vec::new();
     for _ in 0..2 {
@@ -311,7 +326,6 @@ async fn a_run_whose_end_is_waited_for_counts_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_ends_when_its_key_is_revoked() {
-    use tokio::io::AsyncReadExt;
     let place = Place::start().await;
     let trace = place.run(READS).await;
     let key = format!("authorization: Bearer {}", place.new_key("spy", &[Scope::Read], "local"));

@@ -1,6 +1,6 @@
 //! The pages for people: where they lie, what they may do, and how a browser of the owner signs in.
 
-use crate::support::Place;
+use crate::support::{Answer, Place};
 use mainpath_server::Keys;
 use serde_json::json;
 
@@ -24,6 +24,20 @@ async fn the_pages_are_there_for_everybody_and_may_reach_nothing_but_this_server
         let answer = place.ask("GET", path, &[], "").await;
         assert_eq!((answer.status, answer.header("location")), (status, Some(to)));
     }
+    // A file travels compressed to who takes it so, and under another tag.
+    let asset =
+        page.body.split('"').find(|text| text.starts_with("/ui/assets/index-") && text.ends_with(".js")).unwrap();
+    let plain = place.ask("GET", asset, &[], "").await;
+    let packed = place.ask("HEAD", asset, &["accept-encoding: gzip, br".into()], "").await;
+    assert_eq!((plain.header("content-encoding"), packed.header("content-encoding")), (None, Some("gzip")));
+    assert_eq!((plain.header("vary"), packed.header("vary")), (Some("accept-encoding"), Some("accept-encoding")));
+    let length = |answer: &Answer| answer.header("content-length").unwrap().parse::<usize>().unwrap();
+    assert_eq!(length(&plain), plain.body.len());
+    assert!(length(&packed) * 2 < length(&plain), "{} of {}", length(&packed), length(&plain));
+    let tags = [&plain, &packed].map(|answer| format!("if-none-match: {}", answer.header("etag").unwrap()));
+    assert_ne!(tags[0], tags[1]);
+    let same = place.ask("GET", asset, &["accept-encoding: gzip".into(), tags[1].clone()], "").await;
+    assert_eq!(same.status, 304);
     let gone = place.ask("GET", "/ui/assets/old-1234.js", &[], "").await;
     assert_eq!((gone.status, gone.json()["type"].clone()), (404, json!("/problems/not-found")));
     for path in ["/ui/..%2f..%2fCargo.toml", "/ui/%2e%2e/%2e%2e/Cargo.toml", "/ui//etc/passwd"] {

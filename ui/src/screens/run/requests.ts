@@ -36,7 +36,7 @@ export async function requestPlace(trace: string, turn: number, request: number)
   for (;;) {
     const part = await eventsAfter(trace, after, PART);
     for (const one of known(part.events)) {
-      if (one.type === "model_request" && one.data.request === request) event = one.id;
+      if (one.type === "model_request" && one.data.request === request) event = one.id ?? undefined;
       if (one.type === "model_response" && one.data.request === request && event !== undefined) return { event, usage: one.data.usage };
     }
     after += PART;

@@ -22,6 +22,7 @@ export default {
     codeRefused: "The link is no longer valid. Paste your key, or run mainpath ui again.",
     checking: "Checking the key …",
   },
+  mayNot: { approve: "Your key may look, but not decide.", run: "Your key may look, but not talk to agents." },
   problems: {
     "not-json": "The body is not JSON",
     "invalid": "A field cannot be used",

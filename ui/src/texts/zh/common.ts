@@ -24,6 +24,7 @@ const common: Texts["common"] = {
     codeRefused: "链接已失效。请粘贴密钥，或重新运行 mainpath ui。",
     checking: "正在检查密钥…",
   },
+  mayNot: { approve: "你的密钥可以查看，但不能审批。", run: "你的密钥可以查看，但不能与智能体对话。" },
   problems: {
     "not-json": "正文不是 JSON",
     "invalid": "某个字段无效",
