@@ -23,7 +23,7 @@ struct Room {
 
 /// Copies a folder to a new one, and puts the files of the copy back to what they were. Gives what could not be put back, a line each.
 /// Errors: it is too large, or cannot be read or written.
-pub(super) async fn copy_as_it_was(
+pub(crate) async fn copy_as_it_was(
     from: PathBuf,
     to: &Path,
     restore: Option<Restore<'_>>,

@@ -2,17 +2,17 @@
 
 use super::answers::OnlyInCopy;
 use super::change::{WhatIf, asks_the_same, spec_at};
+use super::copied::copied_host;
 use super::folder::{copy_as_it_was, to};
 use super::lane::LaneFigures;
 use super::provider::FirstRecorded;
 use crate::event::RunEvent;
-use crate::host::{Inner, Kept};
 use crate::recorded::{
     Difference, PlaySeed, PlaySetup, RecordedAnswer, RecordedStep, common_hash, differ_only_in_calls, first_difference,
-    first_under_another, play, step_messages, steps,
+    first_under_another, play, recording, step_messages, steps,
 };
 use crate::trace::{Read, Restore};
-use crate::{Error, ErrorKind, Host, Installation, Trace, launcher};
+use crate::{Error, ErrorKind, Installation, Trace, launcher};
 use mainpath_runtime::{EnvModels, Mail, Models, new_trace_id};
 use mainpath_store::scheduler::system_clock;
 use mainpath_types::{
@@ -74,7 +74,7 @@ impl Installation {
         let refused = |error: Error| Error::new(ErrorKind::Refused, format!("{from}: {}", error.message()));
         let at = self.logs.at(from);
         let read = Read::of(at).await?;
-        let mut recording = steps(at, &read).await.map_err(refused)?;
+        let mut recording = recording(at, &read).await.map_err(refused)?;
         let of = self.logs.of(from, &read.log, &read.state, &read);
         let reached = of.reached(what.at)?;
         let old = match what.at {
@@ -121,7 +121,7 @@ impl Installation {
             (Start { after: is_at(index), said: None, first }, index)
         } else {
             let said = match recording.get(taken) {
-                Some(RecordedStep::Said { parts }) => Some(parts.clone()),
+                Some(RecordedStep::Said { parts, .. }) => Some(parts.clone()),
                 _ => None,
             };
             (Start { after: is_at(taken), said, first: None }, taken)
@@ -222,20 +222,9 @@ impl Again<'_> {
             models.add(model, Arc::new(FirstRecorded { first: Mutex::new(first.clone()), then }));
         }
         let answers = Arc::new(OnlyInCopy { live: what.live, ..OnlyInCopy::default() });
-        let tools = app.tools.answered_by(Arc::clone(&answers) as _);
-        let runtime = app.runtime_of(None, tools, Arc::clone(&models))?;
+        let host = copied_host(app, models, &answers)?;
         let (scope, spec) = (&app.logs.scope, self.spec(old, &folder));
-        runtime.fork(scope, self.from, after, &id).await?;
-        let host = Host::from(Inner {
-            runtime,
-            kept: Kept::Files(app.logs.clone()),
-            models,
-            sources: app.sources.clone(),
-            readings: Arc::default(),
-            experience: None,
-            shelf: None,
-            _servers: None,
-        });
+        host.runtime().fork(scope, self.from, after, &id).await?;
         host.runtime().send(scope, &id, &Mail::SetSpec { spec: Box::new(spec) }).await?;
         for skill in &what.skills {
             host.runtime().send(scope, &id, skill).await?;
