@@ -72,7 +72,7 @@ impl RuleNames {
     }
 }
 
-/// What may have been meant by a pattern such as `bash(rm*)`, which fits no command with arguments.
+/// What may have been meant by a pattern such as `bash(rm*)`, which is of one word.
 fn one_word(pattern: &str) -> Option<String> {
     let (tool, words) = pattern.strip_suffix(')')?.split_once('(')?;
     let names: ToolNames = tool.parse().ok()?;
@@ -80,7 +80,7 @@ fn one_word(pattern: &str) -> Option<String> {
     let is_word =
         !begins.is_empty() && begins.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/'));
     (is_word && names.matches("bash")).then(|| {
-        format!("{pattern} fits commands of one word that begins with {begins}, without arguments; with them write {tool}({begins} *)")
+        format!("{pattern} is compared with a single word, so it does not fit `{begins} x`; with any arguments write {tool}({begins} *)")
     })
 }
 
@@ -101,9 +101,11 @@ mod tests {
     #[test]
     fn a_pattern_of_one_word_is_pointed_out_where_arguments_may_have_been_meant() {
         let hint =
-            "bash(rm*) fits commands of one word that begins with rm, without arguments; with them write bash(rm *)";
+            "bash(rm*) is compared with a single word, so it does not fit `rm x`; with any arguments write bash(rm *)";
         assert_eq!(one_word("bash(rm*)").as_deref(), Some(hint));
-        assert!(one_word("execute_bash(./deploy*)").is_some_and(|hint| hint.ends_with("execute_bash(./deploy *)")));
+        assert!(
+            one_word("execute_bash(./deploy*)").is_some_and(|hint| hint.ends_with("write execute_bash(./deploy *)"))
+        );
         for clear in ["bash(rm *)", "bash(*)", "bash(git push*)", "bash", "read(src*)", "bash(rm)", "bash(r*m*)", "("] {
             assert_eq!(one_word(clear), None, "{clear}");
         }
