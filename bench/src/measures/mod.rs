@@ -10,6 +10,7 @@ mod models;
 mod open;
 mod packing;
 mod past;
+mod played;
 mod sandbox;
 mod served;
 mod skills;
@@ -25,7 +26,7 @@ use std::process::{Command, Stdio};
 type Measure = fn(bool) -> Result<Vec<Row>, Fail>;
 
 /// By name, in the order of the table.
-const MEASURES: [(&str, Measure); 24] = [
+const MEASURES: [(&str, Measure); 25] = [
     ("latency", latency::latency),
     ("growth", latency::growth),
     ("crowd", crowd::crowd),
@@ -44,6 +45,7 @@ const MEASURES: [(&str, Measure); 24] = [
     ("sandbox", sandbox::sandbox),
     ("list", traces::list),
     ("backtest", past::backtest),
+    ("played", played::played),
     ("session", traces::session),
     ("experience", experience::retrieval),
     ("skills", skills::skills),

@@ -40,6 +40,7 @@ pub mod imported;
 mod inbox;
 #[cfg(feature = "home")]
 mod installation;
+pub mod intervals;
 mod launcher;
 #[cfg(feature = "home")]
 pub mod listing;
@@ -50,6 +51,7 @@ mod naming;
 pub mod peers;
 #[cfg(feature = "people")]
 pub mod people;
+pub mod playback;
 pub mod policy_tests;
 pub mod presets;
 #[cfg(feature = "home")]

@@ -5,7 +5,7 @@ use crate::home::OPTIONAL;
 use crate::rules::check_breakpoints;
 use crate::{Error, Home};
 use mainpath_mcp::Servers;
-use mainpath_policy::{Folders, Layer, Policy, check_rule_tool};
+use mainpath_policy::{Folders, Layer, Policy, ToolNames, check_rule_tool};
 use mainpath_tools::Tools;
 use mainpath_types::{Decision, RunRules};
 use std::path::Path;
@@ -48,7 +48,8 @@ impl RuleNames {
         Ok(())
     }
 
-    /// The rules of files that name no tool, in a line each: file, line, and what may have been meant.
+    /// The rules of files that name no tool, and those of anybody that mean a command of one word where arguments may have been meant, in
+    /// a line each: file, line, and what may have been meant.
     pub fn warnings(&self, policy: &Policy) -> Vec<String> {
         let of_people = policy.rules().iter().filter(|rule| rule.layer != Layer::Builtin);
         let placed = of_people.filter_map(|rule| rule.place.as_ref().map(|place| (rule, place)));
@@ -56,7 +57,12 @@ impl RuleNames {
             let problems = rule.matches.iter().filter_map(|pattern| self.known(pattern).err());
             problems.map(move |problem| format!("{file}, line {line}: {problem}"))
         });
-        wrong.collect()
+        let others = policy.rules().iter().filter(|rule| rule.layer != Layer::Builtin);
+        let narrow = others.flat_map(|rule| {
+            let at = rule.place.as_ref().map(|(file, line)| format!("{file}, line {line}: ")).unwrap_or_default();
+            rule.matches.iter().filter_map(|pattern| one_word(pattern)).map(move |hint| format!("{at}{hint}"))
+        });
+        wrong.chain(narrow).collect()
     }
 
     /// Whether a call such as `bash(ls)` is one of a tool that there is. Errors: it is none, and what may have been meant.
@@ -71,6 +77,18 @@ impl RuleNames {
     }
 }
 
+/// What may have been meant by a pattern such as `bash(rm*)`, which is of one word.
+fn one_word(pattern: &str) -> Option<String> {
+    let (tool, words) = pattern.strip_suffix(')')?.split_once('(')?;
+    let names: ToolNames = tool.parse().ok()?;
+    let begins = words.strip_suffix('*')?;
+    let is_word =
+        !begins.is_empty() && begins.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/'));
+    (is_word && names.matches("bash")).then(|| {
+        format!("{pattern} is compared with a single word, so it does not fit `{begins} x`; with any arguments write {tool}({begins} *)")
+    })
+}
+
 /// The tools that an installation has and could have.
 fn known(home: &Home, tools: &Tools) -> Vec<String> {
     let mut names: Vec<String> = tools.specs().into_iter().map(|tool| tool.name).collect();
@@ -79,4 +97,22 @@ fn known(home: &Home, tools: &Tools) -> Vec<String> {
     // Also those that cannot be used just now.
     names.extend(home.config.tools.external.iter().map(|tool| tool.name.clone()));
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::one_word;
+
+    #[test]
+    fn a_pattern_of_one_word_is_pointed_out_where_arguments_may_have_been_meant() {
+        let hint =
+            "bash(rm*) is compared with a single word, so it does not fit `rm x`; with any arguments write bash(rm *)";
+        assert_eq!(one_word("bash(rm*)").as_deref(), Some(hint));
+        assert!(
+            one_word("execute_bash(./deploy*)").is_some_and(|hint| hint.ends_with("write execute_bash(./deploy *)"))
+        );
+        for clear in ["bash(rm *)", "bash(*)", "bash(git push*)", "bash", "read(src*)", "bash(rm)", "bash(r*m*)", "("] {
+            assert_eq!(one_word(clear), None, "{clear}");
+        }
+    }
 }

@@ -158,6 +158,11 @@ impl Principal {
     pub fn system() -> Principal {
         Principal("system".into())
     }
+    /// Whether it is a person, or whom a person gave a key: no other agent, no hook, no rule, and not the system itself.
+    pub fn is_person(&self) -> bool {
+        let name = self.as_str();
+        name != "system" && ![AGENT, "hook.", "rule."].iter().any(|of| name.starts_with(of))
+    }
 }
 
 /// How the name of another agent begins.

@@ -22,6 +22,7 @@ pub mod mcp;
 pub mod models;
 pub mod people;
 pub mod pin;
+pub mod play;
 pub mod policy;
 pub mod policy_backtest;
 pub mod policy_replay;
@@ -45,6 +46,7 @@ pub mod skills;
 pub mod stats;
 pub mod take;
 pub mod testing;
+mod testing_live;
 pub mod tools;
 pub mod trial;
 pub mod verify;
@@ -154,6 +156,8 @@ commands! {
     Test(testing::TestCommand) |command| => testing::test(command).await;
     /// Watch a trace live, from any process
     Watch(watch::WatchArgs) |args| => watch::watch(args).await;
+    /// Play a recorded run in the terminal, as it was watched: at its own speed or any other
+    Play(play::PlayArgs) |args| => play::play(args).await;
     /// Export a trace for people or for other programs
     Export(export::ExportArgs) |args| => export::export(args).await;
     /// Import a conversation from another system, or what codex, Claude Code, opencode and pi recorded, as new traces

@@ -1,5 +1,6 @@
 //! `test`: runs as tests, played offline.
 
+use crate::commands::testing_live::{LiveArgs, ReportArgs, no_tests, run_live};
 use crate::exit::{Exit, Failure, logs};
 use crate::ui::beside::side_by_side;
 use crate::ui::junit::{JunitCase, write_junit};
@@ -17,7 +18,7 @@ use std::path::PathBuf;
 pub enum TestCommand {
     /// Make a test of a run: its recording, and expectations to edit, in .mainpath/tests/NAME
     Add(AddArgs),
-    /// Play tests offline under the rules of now, and say what differs
+    /// Play tests offline under the rules of now, and say what differs; with --live run them against a model
     Run(RunTestsArgs),
     /// List the tests of this project
     List(ListTestsArgs),
@@ -51,12 +52,10 @@ pub struct AddArgs {
 pub struct RunTestsArgs {
     /// The tests [default: all of the project]
     pub names: Vec<String>,
-    /// Print what each test came to as JSON, one document
-    #[arg(long)]
-    pub json: bool,
-    /// Also write a report in JUnit's format to this file
-    #[arg(long, value_name = "FILE")]
-    pub junit: Option<PathBuf>,
+    #[command(flatten)]
+    pub live: LiveArgs,
+    #[command(flatten)]
+    pub report: ReportArgs,
     /// The project [default: the current folder]
     #[arg(short = 'C', long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
@@ -118,8 +117,12 @@ async fn add(args: AddArgs) -> Result<Exit, Failure> {
 async fn run(args: RunTestsArgs) -> Result<Exit, Failure> {
     let project = workspace(args.workspace.as_deref())?;
     let app = Installation::open()?;
+    if args.live.live {
+        let tests = args.live.tests(project, args.names);
+        return run_live(&app, &tests, &args.report).await;
+    }
     let mut problem = None;
-    let quiet = args.json;
+    let quiet = args.report.json;
     let outcomes = app.run_tests(&project, &args.names, |outcome| {
         if !quiet && let Err(failure) = tell(outcome) {
             problem.get_or_insert(failure);
@@ -129,19 +132,15 @@ async fn run(args: RunTestsArgs) -> Result<Exit, Failure> {
     if let Some(problem) = problem {
         return Err(problem);
     }
-    if let Some(file) = &args.junit {
+    if let Some(file) = &args.report.junit {
         write_junit(file, "mainpath test", &outcomes.iter().map(case).collect::<Vec<_>>())?;
     }
     let failed = outcomes.iter().filter(|outcome| !outcome.passed).count();
     let passed = outcomes.len() - failed;
-    if args.json {
+    if args.report.json {
         out(&json!({"passed": passed, "failed": failed, "tests": outcomes}).to_string())?;
     } else if outcomes.is_empty() {
-        let folder = tests_folder(&project)?;
-        return Err(Failure::usage(format!(
-            "there are no tests in {}; make one: mainpath test add TRACE",
-            folder.display()
-        )));
+        return Err(no_tests(&project)?);
     } else {
         out(&format!("{passed} passed, {failed} failed"))?;
     }

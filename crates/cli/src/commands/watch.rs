@@ -83,7 +83,6 @@ pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
         logs: &logs,
         printers: Printers::new(&trace, args.json),
         trace: trace.clone(),
-        json: args.json,
         told: BTreeSet::new(),
         early: Vec::new(),
     };
@@ -134,7 +133,6 @@ fn from(logs: &Logs, trace: &TraceId, args: &WatchArgs, events: &[Event]) -> Res
 struct Show<'a> {
     logs: &'a Logs,
     trace: TraceId,
-    json: bool,
     printers: Printers,
     /// The calls that people are asked about of which that was told.
     told: BTreeSet<CallAt>,
@@ -145,31 +143,16 @@ struct Show<'a> {
 impl Show<'_> {
     /// Shows what was seen. Whether anybody still reads.
     async fn see(&mut self, seen: Seen) -> Result<bool, Failure> {
-        match seen {
-            Seen::Opened { trace, from } => self.printers.open(trace, from),
-            Seen::Closed(trace) => self.printers.close(&trace),
-            Seen::Damaged { trace, problem } => {
-                if let Some(printer) = self.printers.of(&trace) {
-                    printer.line("!", &problem);
-                }
-            }
-            Seen::Event { trace, event } => {
-                let Some(printer) = self.printers.of(&trace) else { return Ok(true) };
-                if !self.json && printer.shows(event.id) {
-                    printer.long = self.logs.long_answer(&event).await;
-                }
-                if !printed(printer.print(&Live::Event(event)))? {
+        let is_own = matches!(&seen, Seen::Event { trace, .. } if *trace == self.trace);
+        if !printed(self.printers.see(self.logs, seen).await)? {
+            return Ok(false);
+        }
+        if is_own {
+            for piece in std::mem::take(&mut self.early) {
+                if !self.hear(piece)? {
                     return Ok(false);
                 }
-                if trace == self.trace {
-                    for piece in std::mem::take(&mut self.early) {
-                        if !self.hear(piece)? {
-                            return Ok(false);
-                        }
-                    }
-                }
             }
-            Seen::Quiet { .. } => {}
         }
         Ok(true)
     }
@@ -285,7 +268,7 @@ async fn leave(logs: &Logs, state: &State, mut agent: Option<&mut Printer>) -> R
 }
 
 /// Whether anybody still reads. Errors: standard output cannot be written.
-fn printed(done: std::io::Result<()>) -> Result<bool, Failure> {
+pub fn printed(done: std::io::Result<()>) -> Result<bool, Failure> {
     match done {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
         Err(error) => Err(Failure::error(format!("standard output cannot be written: {error}"))),

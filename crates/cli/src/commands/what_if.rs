@@ -5,15 +5,15 @@ use crate::exit::{Exit, Failure};
 use crate::runs::rules::check_rules;
 use crate::ui::beside::side_by_side;
 use crate::ui::out::out;
-use crate::ui::text::{count, money, number, one_line, short};
+use crate::ui::text::{count, money, number, one_line, range, short};
 use clap::Args;
 use mainpath::Installation;
 use mainpath::agent::{self, ModeFor};
+use mainpath::intervals::Spread;
 use mainpath::skills::preloads;
-use mainpath::types::{Seq, TraceId};
-use mainpath::what_if::{LaneFigures, WhatIf, WhatIfOutcome, spec_at};
+use mainpath::types::{FinishReason, Micros, Seq, TraceId};
+use mainpath::what_if::{LaneFigures, RepeatedOutcome, WhatIf, WhatIfOutcome, spec_at};
 use serde_json::json;
-use std::collections::BTreeMap;
 
 /// The width of the names of figures.
 const NAMES: usize = 12;
@@ -70,11 +70,17 @@ pub async fn what_if(
             break;
         }
     }
-    match (as_json, how.times) {
-        (true, None) => out(&json!(outcomes.first()).to_string())?,
-        (true, Some(_)) => out(&json!(outcomes).to_string())?,
-        (false, _) if outcomes.len() > 1 => tell_all(&outcomes)?,
-        (false, _) => {}
+    match how.times {
+        None if as_json => out(&json!(outcomes.first()).to_string())?,
+        None => {}
+        Some(_) => {
+            let repeated = RepeatedOutcome::of(outcomes);
+            match as_json {
+                true => out(&json!(repeated).to_string())?,
+                false if repeated.outcomes.len() > 1 => tell_all(&repeated)?,
+                false => {}
+            }
+        }
     }
     Ok(Exit::Ok)
 }
@@ -111,7 +117,7 @@ fn tell(outcome: &WhatIfOutcome) -> Result<(), Failure> {
     let cost = |lane: &LaneFigures| if lane.cost == 0 { none() } else { money(lane.cost) };
     out(&format!("\n{:NAMES$}{:FIGURE$}  {}", "", "original", "again"))?;
     let row = |name: &str, of: &dyn Fn(&LaneFigures) -> String| {
-        let figure = |lane: &LaneFigures| short(&one_line(&of(lane)).replace('\n', " "), FIGURE);
+        let figure = |lane: &LaneFigures| short(&one_line(&of(lane)), FIGURE);
         out(format!("{name:NAMES$}{:FIGURE$}  {}", figure(original), figure(again)).trim_end())
     };
     row("finish", &words)?;
@@ -136,24 +142,26 @@ fn tell(outcome: &WhatIfOutcome) -> Result<(), Failure> {
     Ok(())
 }
 
-/// How often each end came, and the figures from the least to the most.
-fn tell_all(outcomes: &[WhatIfOutcome]) -> Result<(), Failure> {
-    let mut ends: BTreeMap<String, u64> = BTreeMap::new();
-    for outcome in outcomes {
-        let end = outcome.again.reason.map_or("-".into(), |reason| reason.words().to_string());
-        *ends.entry(end).or_default() += 1;
-    }
-    let ends: Vec<String> = ends.iter().map(|(end, count)| format!("{end} {count}")).collect();
-    out(&format!("\n{} times: {}", outcomes.len(), ends.join(", ")))?;
-    let range = |name: &str, of: &dyn Fn(&LaneFigures) -> u64, word: &dyn Fn(u64) -> String| {
-        let values: Vec<u64> = outcomes.iter().map(|outcome| of(&outcome.again)).collect();
-        let (least, most) = (values.iter().min().copied().unwrap_or(0), values.iter().max().copied().unwrap_or(0));
-        let mean = values.iter().sum::<u64>() / values.len().max(1) as u64;
-        out(&format!("{name:NAMES$}{} to {}, {} on average", word(least), word(most), word(mean)))
+/// How often each end came, and the figures from the least to the most, each with its interval.
+fn tell_all(repeated: &RepeatedOutcome) -> Result<(), Failure> {
+    let word = |end: &str| {
+        let reason: Option<FinishReason> = serde_json::from_value(json!(end)).ok();
+        reason.map_or_else(|| "not ended".to_owned(), |reason| reason.words().to_string())
     };
-    range("turns", &|lane| lane.turns.into(), &number)?;
-    range("calls", &|lane| lane.calls.into(), &number)?;
-    range("tokens", &|lane| lane.tokens, &number)?;
-    range("cost", &|lane| lane.cost, &money)?;
-    Ok(())
+    let ends = repeated
+        .ends
+        .iter()
+        .map(|(end, share)| format!("{} {} ({})", word(end), share.share.passed, range(share.interval)));
+    out(&format!("\n{} times: {}", repeated.outcomes.len(), ends.collect::<Vec<_>>().join(", ")))?;
+    let row = |name: &str, of: &Spread, word: &dyn Fn(f64) -> String| {
+        let sure = of.interval.map(|is| format!(" (95 %: {} to {})", word(is.low.max(0.0)), word(is.high)));
+        let (least, most, mean) = (word(of.least), word(of.most), word(of.mean));
+        out(&format!("{name:NAMES$}{least} to {most}, {mean} on average{}", sure.unwrap_or_default()))
+    };
+    let plain = |value: f64| if value.fract() == 0.0 { number(value as u64) } else { format!("{value:.1}") };
+    let whole = |value: f64| number(value.round() as u64);
+    row("turns", &repeated.turns, &plain)?;
+    row("calls", &repeated.calls, &plain)?;
+    row("tokens", &repeated.tokens, &whole)?;
+    row("cost", &repeated.cost, &|value| money(value.round() as Micros))
 }

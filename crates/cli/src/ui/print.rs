@@ -26,7 +26,7 @@ pub struct Printer {
     /// Whether it is for programs: events on standard output.
     json: bool,
     projector: Projector,
-    out: LineOut,
+    pub(super) out: LineOut,
     /// Whether what people say is shown: who gave the task knows it.
     shows_words: bool,
     /// What of the present answer has been streamed.
@@ -319,6 +319,7 @@ impl Printer {
                     ),
                 );
             }
+            EventKind::MessageImported(data) if !quiet && self.shows_words => self.imported(data),
             EventKind::MessageReceived(data) if !quiet => {
                 self.line("·", &format!("{} sent the agent a message", data.from))
             }
@@ -339,7 +340,7 @@ impl Printer {
         }
     }
 
-    fn said(&mut self, how: &str, parts: &[Part], most: usize) {
+    pub(super) fn said(&mut self, how: &str, parts: &[Part], most: usize) {
         let text = match parts {
             // A very long text lies elsewhere.
             [Part::StoredText { bytes, .. }, ..] => format!("({})", count(*bytes, "byte")),

@@ -2,7 +2,9 @@
 
 use crate::ui::print::Printer;
 use crate::ui::told::child_name;
+use mainpath::runtime::Live;
 use mainpath::types::{EventId, TraceId};
+use mainpath::{Logs, Seen};
 use std::collections::BTreeMap;
 
 /// A printer for each trace that is watched.
@@ -18,8 +20,31 @@ impl Printers {
         Printers { root: root.clone(), json, all: BTreeMap::new() }
     }
 
+    /// Shows what was seen. Errors: standard output cannot be written.
+    pub async fn see(&mut self, logs: &Logs, seen: Seen) -> std::io::Result<()> {
+        match seen {
+            Seen::Opened { trace, from } => self.open(trace, from),
+            Seen::Closed(trace) => self.close(&trace),
+            Seen::Damaged { trace, problem } => {
+                if let Some(printer) = self.of(&trace) {
+                    printer.line("!", &problem);
+                }
+            }
+            Seen::Event { trace, event } => {
+                let json = self.json;
+                let Some(printer) = self.of(&trace) else { return Ok(()) };
+                if !json && printer.shows(event.id) {
+                    printer.long = logs.long_answer(&event).await;
+                }
+                return printer.print(&Live::Event(event));
+            }
+            Seen::Quiet { .. } => {}
+        }
+        Ok(())
+    }
+
     /// Begins with a trace: its events are printed from one on.
-    pub fn open(&mut self, trace: TraceId, from: EventId) {
+    fn open(&mut self, trace: TraceId, from: EventId) {
         let printer = Printer::new(&trace, self.json, from).with_words();
         let printer = if trace == self.root { printer } else { printer.of_agent(child_name(&self.root, &trace)) };
         self.all.insert(trace, printer);
@@ -27,7 +52,7 @@ impl Printers {
     }
 
     /// Ends with an agent.
-    pub fn close(&mut self, trace: &TraceId) {
+    fn close(&mut self, trace: &TraceId) {
         if let Some(mut printer) = self.all.remove(trace) {
             printer.end_line();
         }

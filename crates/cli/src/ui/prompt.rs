@@ -104,7 +104,7 @@ fn read_keys(send: &Sender) {
 const MOMENT: Duration = Duration::from_millis(100);
 
 /// Waits a moment for a line, or the end, that is for us.
-fn has_line() -> bool {
+pub fn has_line() -> bool {
     let stdin = rustix::stdio::stdin();
     if tcgetpgrp(stdin).is_ok_and(|group| group != getpgrp()) {
         std::thread::sleep(MOMENT);

@@ -1,6 +1,7 @@
 //! Text for a terminal: what models and tools say must not steer it.
 
 use crate::ui::term::width::columns;
+use mainpath::intervals::Interval;
 pub use mainpath::text::{GIST, gist, one_line, plain, short, span};
 use mainpath::types::{Micros, Spent, TraceId};
 
@@ -74,6 +75,11 @@ pub fn spent(Spent { usage, cost, about }: Spent) -> String {
     let about = if about { "about " } else { "" };
     let tokens = format!("{about}{} in{cached}, {} out{reasoning}", number(usage.input), number(usage.output));
     if cost == 0 { tokens } else { format!("{tokens} · {about}{}", money(cost)) }
+}
+
+/// An interval of a share for people: `49 % to 94 %`.
+pub fn range(of: Interval) -> String {
+    format!("{:.0} % to {:.0} %", of.low * 100.0, of.high * 100.0)
 }
 
 /// Millionths of a dollar for people: two digits after the point, or as many as it takes to show something.

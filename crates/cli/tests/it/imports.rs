@@ -534,7 +534,10 @@ fn a_session_with_the_id_of_another_is_not_taken_for_it() {
     write(&of("p"), &lines(&[claude("a", None, person("Genuine."))]));
     let done = place.run(&["import", &of("p").display().to_string()]);
     let told = format!("a session with the same id was imported from {}", of("q").display());
-    assert!(done.code == 1 && done.err.contains(&told) && done.err.contains(&format!("mainpath rm {trace}")), "{done:#?}");
+    assert!(
+        done.code == 1 && done.err.contains(&told) && done.err.contains(&format!("mainpath rm {trace}")),
+        "{done:#?}"
+    );
     assert!(!place.run(&["import", &of("q").display().to_string()]).err.contains("same id"));
 }
 

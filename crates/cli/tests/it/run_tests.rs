@@ -72,7 +72,7 @@ fn a_run_that_went_wrong_is_red_until_a_rule_sets_it_right() {
     assert_eq!(green.code, 0, "{green:#?}");
     assert!(green.out.contains("✓ no-deploy  2 turns, 2 calls"), "{green:#?}");
     assert!(
-        green.out.contains("played up to step 3, which differs: call 1: the verdict was allow, and is deny"),
+        green.out.contains("played up to step 3, which differs: call 2: the verdict was allow, and is deny"),
         "{green:#?}"
     );
 

@@ -63,8 +63,9 @@ fn with_nothing_changed_it_is_the_original_and_needs_no_model() {
         assert_eq!(hash.len(), 32);
     }
     let (outcome, _) = again(&ran, &["--times", "3"]);
-    assert_eq!(outcome.as_array().unwrap().len(), 1);
-    assert_eq!((outcome[0]["difference"].clone(), &outcome[0]["again"]), (Value::Null, &outcome[0]["original"]));
+    let outcomes = outcome["outcomes"].as_array().unwrap();
+    assert_eq!(outcomes.len(), 1);
+    assert_eq!((outcomes[0]["difference"].clone(), &outcomes[0]["again"]), (Value::Null, &outcomes[0]["original"]));
     assert_eq!((ran.place.traces(), ran.place.log(&ran.trace)), (vec![ran.trace.clone()], before));
 }
 
@@ -79,7 +80,7 @@ fn under_other_rules_it_parts_where_they_decide_otherwise() {
     .unwrap();
     let (outcome, _) = again(&ran, &["--policy", rules.to_str().unwrap()]);
     assert_eq!((outcome["served"].as_u64(), outcome["difference"]["step"].as_u64()), (Some(2), Some(3)));
-    assert_eq!(outcome["difference"]["what"], "call 1: the verdict was allow, and is deny");
+    assert_eq!(outcome["difference"]["what"], "call 2: the verdict was allow, and is deny");
     assert_eq!(
         (&outcome["original"]["answer"], &outcome["again"]["answer"]),
         (&"Changed.".into(), &"I may not.".into())
@@ -102,7 +103,11 @@ fn under_other_rules_it_parts_where_they_decide_otherwise() {
         shown.contains("2 steps in common, from the log, hash") && shown.contains("first difference: step 3"),
         "{shown}"
     );
-    assert!(shown.contains("2 times: final answer 2") || shown.contains("2 times: "), "{shown}");
+    assert!(shown.contains("\n2 times: final 2 (34 % to 100 %)\n"), "{shown}");
+    assert!(shown.contains("\nturns       3 to 3, 3 on average (95 %: 3 to 3)\n"), "{shown}");
+    let (outcome, _) = again(&ran, &["--policy", rules.to_str().unwrap(), "--times", "3"]);
+    assert_eq!((&outcome["ends"]["final"]["passed"], &outcome["ends"]["final"]["of"]), (&3.into(), &3.into()));
+    assert_eq!(outcome["turns"]["interval"], serde_json::json!({"low": 3.0, "high": 3.0}));
     ran.place.ok(&["rm", made, "--yes"]);
     assert!(!copy.exists());
 }

@@ -4,8 +4,8 @@ use super::judge::{JudgedCall, PastJudge, PersonSaid, Place, Recorded, Terms, Un
 use mainpath_policy::{BREAKPOINT, CallFacts, Policy};
 use mainpath_store::ReadLog;
 use mainpath_types::{
-    ApprovalGranted, CallId, Decision, Event, EventId, EventKind, ModelFinished, Part, RecordedCall, ResolveCause,
-    Spec, Verdict,
+    ApprovalGranted, CallId, Decision, Event, EventId, EventKind, ModelFinished, Part, Principal, RecordedCall,
+    ResolveCause, Spec, Verdict,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -72,11 +72,13 @@ fn people(events: &[Event]) -> BTreeMap<CallId, PersonSaid> {
     let mut said = BTreeMap::new();
     for event in events {
         match &event.kind {
-            EventKind::ApprovalGranted(ApprovalGranted { call, arguments, by, .. }) if !by.is_agent() => {
+            EventKind::ApprovalGranted(ApprovalGranted { call, arguments, by, .. }) if by.is_person() => {
                 let edited = arguments.is_some();
                 said.insert(*call, if edited { PersonSaid::Edited } else { PersonSaid::Approved });
             }
-            EventKind::CallResolved(data) if data.cause == ResolveCause::DeniedByPerson => {
+            EventKind::CallResolved(data)
+                if data.cause == ResolveCause::DeniedByPerson && data.by.as_ref().is_none_or(Principal::is_person) =>
+            {
                 said.insert(data.call, PersonSaid::Denied);
             }
             _ => {}

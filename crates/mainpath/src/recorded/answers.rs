@@ -1,6 +1,6 @@
 //! The results of a play's calls: those that were recorded.
 
-use super::playing::Playing;
+use super::playing::{CallAt, Playing};
 use mainpath_tools::{Answers, AskedCall, DynTool, Fut, ToolContext};
 use mainpath_types::ToolOutput;
 use serde_json::Value;
@@ -13,7 +13,14 @@ impl Answers for RecordedResults {
     fn answer<'a>(&'a self, ctx: &'a ToolContext, call: AskedCall<'a>) -> Fut<'a, Option<ToolOutput>> {
         Box::pin(async move {
             let recorded = match self.0.recorded_call(ctx.grant.call()).await {
-                Ok(recorded) => recorded.and_then(|call| call.output.clone()),
+                Ok(Some(CallAt { step, call, is_last_run, .. })) => {
+                    // What was said while it ran: those after it were skipped.
+                    if is_last_run && let Err(error) = self.0.steer(step).await {
+                        return Some(ToolOutput::failed("not_recorded", error.message()));
+                    }
+                    call.output.clone()
+                }
+                Ok(None) => None,
                 Err(error) => return Some(ToolOutput::failed("not_recorded", error.message())),
             };
             let none = || {

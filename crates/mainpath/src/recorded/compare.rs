@@ -1,7 +1,7 @@
 //! Where two runs part.
 
 use super::step::{CallStep, RecordedAnswer, RecordedStep};
-use mainpath_types::{Part, Resolution, text_of};
+use mainpath_types::{Part, Resolution, Source, text_of};
 use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -27,7 +27,7 @@ pub fn first_difference(recorded: &[RecordedStep], played: &[RecordedStep]) -> O
     let longest = recorded.len().max(played.len());
     (0..longest).find_map(|at| {
         let what = match (recorded.get(at), played.get(at)) {
-            (Some(one), Some(other)) => differs(one, other)?,
+            (Some(one), Some(other)) => differs(one, other, calls_before(recorded, at))?,
             (Some(_), None) => "the run ends before it".into(),
             (None, Some(_)) => "the recording ends before it".into(),
             (None, None) => return None,
@@ -60,14 +60,23 @@ pub(crate) fn common_hash(steps: &[RecordedStep]) -> String {
     hasher.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What differs between two steps; `None`: nothing.
-pub(super) fn differs(recorded: &RecordedStep, played: &RecordedStep) -> Option<String> {
+/// How many calls were made before a step.
+pub(super) fn calls_before(steps: &[RecordedStep], at: usize) -> usize {
+    let calls = |step: &RecordedStep| match step {
+        RecordedStep::Answered(answer) => answer.calls.len(),
+        RecordedStep::Said { .. } => 0,
+    };
+    steps.iter().take(at).map(calls).sum()
+}
+
+/// What differs between two steps; `None`: nothing. Calls are counted over the whole run, and so many were made before.
+pub(super) fn differs(recorded: &RecordedStep, played: &RecordedStep, before: usize) -> Option<String> {
     match (recorded, played) {
-        (RecordedStep::Said { parts: one }, RecordedStep::Said { parts: other }) => {
+        (RecordedStep::Said { parts: one, .. }, RecordedStep::Said { parts: other, .. }) => {
             (text_of(one) != text_of(other)).then(|| "what was said".into())
         }
         (RecordedStep::Answered(one), RecordedStep::Answered(other)) => {
-            answers_differ(one, other).or_else(|| calls_differ(&one.calls, &other.calls))
+            answers_differ(one, other).or_else(|| calls_differ(&one.calls, &other.calls, before))
         }
         _ => Some("who speaks".into()),
     }
@@ -101,12 +110,15 @@ pub(super) fn answers_differ(one: &RecordedAnswer, other: &RecordedAnswer) -> Op
     (text_of(&one.parts) != text_of(&other.parts)).then(|| "the answer".into())
 }
 
-fn calls_differ(recorded: &[CallStep], played: &[CallStep]) -> Option<String> {
+fn calls_differ(recorded: &[CallStep], played: &[CallStep], before: usize) -> Option<String> {
     if recorded.len() != played.len() {
         return Some("how many calls were made".into());
     }
     let both = recorded.iter().zip(played).enumerate();
-    both.filter_map(|(at, (one, other))| call_differs(one, other).map(|what| format!("call {}: {what}", at + 1))).next()
+    both.filter_map(|(at, (one, other))| {
+        call_differs(one, other).map(|what| format!("call {}: {what}", before + at + 1))
+    })
+    .next()
 }
 
 /// What differs between two calls. The wording of a denial is not compared.
@@ -114,8 +126,13 @@ pub(super) fn call_differs(recorded: &CallStep, played: &CallStep) -> Option<Str
     if recorded.tool != played.tool {
         return Some("the tool".into());
     }
-    if json(&recorded.arguments) != json(&played.arguments) {
+    let written = |call: &CallStep| json(call.written.as_ref().unwrap_or(&call.arguments));
+    if written(recorded) != written(played) {
         return Some("the arguments".into());
+    }
+    let are_approved = recorded.approved && played.approved;
+    if are_approved && json(&recorded.arguments) != json(&played.arguments) {
+        return Some("the arguments that were approved".into());
     }
     if let (Some(one), Some(other)) = (recorded.verdict, played.verdict)
         && one != other
@@ -139,13 +156,26 @@ pub(super) fn json(text: &str) -> Value {
 /// A step in lines.
 pub(crate) fn in_words(step: &RecordedStep) -> Vec<String> {
     match step {
-        RecordedStep::Said { parts } => vec![format!("said: {}", text_of(parts))],
+        RecordedStep::Said { parts, steer } => {
+            let how = if *steer { "steering" } else { "said" };
+            let text = [format!("{how}: {}", text_of(parts))];
+            text.into_iter().chain(parts.iter().filter_map(attached)).collect()
+        }
         RecordedStep::Answered(answer) => {
             let text = text_of(&answer.parts);
             let said = (!text.trim().is_empty()).then(|| format!("answer: {text}"));
             said.into_iter().chain(answer.calls.iter().flat_map(call_in_words)).collect()
         }
     }
+}
+
+/// What is attached, by its type.
+fn attached(part: &Part) -> Option<String> {
+    let (Part::Image { source } | Part::Audio { source } | Part::Document { source, .. }) = part else { return None };
+    Some(match source {
+        Source::Blob { media_type, .. } | Source::Base64 { media_type, .. } => format!("  with {media_type}"),
+        Source::Url { url } => format!("  with {url}"),
+    })
 }
 
 fn call_in_words(call: &CallStep) -> Vec<String> {

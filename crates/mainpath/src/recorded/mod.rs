@@ -17,4 +17,4 @@ pub use step::{CallStep, RecordedAnswer, RecordedStep};
 
 pub(crate) use compare::{common_hash, differ_only_in_calls};
 pub(crate) use play::{PlaySeed, PlaySetup, play};
-pub(crate) use reading::{first_under_another, step_messages, steps};
+pub(crate) use reading::{first_under_another, recording, step_messages, steps};

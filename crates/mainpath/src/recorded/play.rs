@@ -2,7 +2,7 @@
 
 use super::answers::{AbsentTool, RecordedResults};
 use super::compare::{Difference, first_difference};
-use super::playing::Playing;
+use super::playing::{CallAt, Playing};
 use super::provider::RecordedModel;
 use super::step::RecordedStep;
 use crate::children::Kin;
@@ -10,6 +10,7 @@ use crate::event::RunEvent;
 use crate::host::{Inner, Kept};
 use crate::rules::{MakePolicy, Sources};
 use crate::{Error, Host, Installation, Outcome, Run, Trace};
+use mainpath_core::CallState;
 use mainpath_providers::Registry;
 use mainpath_runtime::{Config, EnvModels, Hooks, Mail, Models, Runtime, new_trace_id};
 use mainpath_sandbox::Launcher;
@@ -83,6 +84,8 @@ async fn played(setup: PlaySetup<'_>) -> Result<Played, Error> {
         scope: app.logs.scope.clone(),
         trace: trace.clone(),
         recording,
+        vault: app.vault.clone(),
+        steered: Mutex::default(),
         parted: Mutex::default(),
     });
     let tools = app.tools.answered_by(Arc::new(RecordedResults(Arc::clone(&playing))));
@@ -135,7 +138,7 @@ async fn played(setup: PlaySetup<'_>) -> Result<Played, Error> {
         let steps = playing.steps().await?;
         let is_same = first_difference(playing.recording.get(..steps.len()).unwrap_or_default(), &steps).is_none();
         match playing.recording.get(steps.len()) {
-            Some(RecordedStep::Said { parts }) if is_same => {
+            Some(RecordedStep::Said { parts, .. }) if is_same => {
                 outcome = follow(trace.go_on(said(parts)).await?, &playing).await?;
             }
             _ => break,
@@ -152,7 +155,7 @@ async fn played(setup: PlaySetup<'_>) -> Result<Played, Error> {
 async fn begin(trace: &Trace, spec: Spec, seed: Option<PlaySeed>, playing: &Playing) -> Result<Run, Error> {
     let (host, id) = (trace.host(), trace.id());
     let Some(PlaySeed { events, blobs, after }) = seed else {
-        let Some(RecordedStep::Said { parts }) = playing.recording.first() else {
+        let Some(RecordedStep::Said { parts, .. }) = playing.recording.first() else {
             return Err(Error::invalid("the recording does not begin with what was said to the agent"));
         };
         host.runtime().start_with(host.scope(), id, spec, vec![said(parts)]).await?;
@@ -164,7 +167,7 @@ async fn begin(trace: &Trace, spec: Spec, seed: Option<PlaySeed>, playing: &Play
     host.store().begin(host.scope(), id, events).await?;
     host.runtime().send(host.scope(), id, &Mail::SetSpec { spec: Box::new(spec) }).await?;
     match playing.recording.get(playing.steps().await?.len()) {
-        Some(RecordedStep::Said { parts }) => trace.go_on(said(parts)).await,
+        Some(RecordedStep::Said { parts, .. }) => trace.go_on(said(parts)).await,
         _ => trace.go_on(Mail::Rewind { after, parts: None }).await,
     }
 }
@@ -180,7 +183,7 @@ async fn follow(mut run: Run, playing: &Playing) -> Result<Outcome, Error> {
         match event? {
             RunEvent::ApprovalRequired(pending) => decide(&trace, pending.call, playing).await?,
             RunEvent::QuestionAsked(question) => {
-                let recorded = playing.recorded_call(question.call).await?.and_then(|call| call.output.as_ref());
+                let recorded = playing.recorded_call(question.call).await?.and_then(|at| at.call.output.as_ref());
                 match recorded {
                     Some(output) => trace.answer(question.call, text_of(&output.content)).await?,
                     None => trace.stop().await?,
@@ -192,11 +195,19 @@ async fn follow(mut run: Run, playing: &Playing) -> Result<Outcome, Error> {
     run.outcome().await
 }
 
-/// Approves what was approved then; nobody approves anything else.
+/// Approves what was approved then; nobody approves anything else. What does not wait any more was taken back by what was said.
 async fn decide(trace: &Trace, call: CallId, playing: &Playing) -> Result<(), Error> {
-    match playing.recorded_call(call).await? {
-        Some(recorded) if recorded.approved => trace.approve_with(call, recorded.arguments.clone()).await,
-        Some(recorded) => trace.deny(call, recorded.reason.clone()).await,
+    let decided = match playing.recorded_call(call).await? {
+        Some(CallAt { call: recorded, .. }) if recorded.approved => {
+            let edited = recorded.written.is_some().then(|| recorded.arguments.clone());
+            trace.approve_again(call, edited, recorded.approved_for.clone()).await
+        }
+        Some(CallAt { is_steered: true, .. }) => Ok(()),
+        Some(CallAt { call: recorded, .. }) => trace.deny(call, recorded.reason.clone()).await,
         None => trace.deny(call, Some("nobody decided on this call in the recording".into())).await,
-    }
+    };
+    let Err(error) = decided else { return Ok(()) };
+    let read = trace.look().await?;
+    let waits = read.state.calls.get(call).is_some_and(|call| call.state == CallState::Asked);
+    if waits { Err(error) } else { Ok(()) }
 }

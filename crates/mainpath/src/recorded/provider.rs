@@ -1,6 +1,6 @@
 //! The model of a play: its answers are those that were recorded.
 
-use super::playing::Playing;
+use super::playing::{AnswerAt, Playing, was_run};
 use mainpath_providers::{Call, Codec, Fut, Neutral, Provider};
 use mainpath_types::{Delta, ModelError, ModelErrorKind, ModelReply};
 use std::sync::Arc;
@@ -27,7 +27,11 @@ impl Provider for RecordedModel {
         Box::pin(async move {
             let answer = self.0.next_answer().await.map_err(|error| failed(error.message().into()))?;
             match answer {
-                Ok(answer) => {
+                Ok(AnswerAt { step, answer }) => {
+                    // What was said while it answered: none of its calls was run.
+                    if !answer.calls.is_empty() && !answer.calls.iter().any(was_run) {
+                        self.0.steer(step).await.map_err(|error| failed(error.message().into()))?;
+                    }
                     let (parts, usage) = (answer.parts.clone(), Some(answer.usage));
                     Ok(ModelReply { parts, usage, stop: answer.stop, model: None })
                 }

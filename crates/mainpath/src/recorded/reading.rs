@@ -1,29 +1,38 @@
 //! The steps of a trace, read from its log.
 
+use super::compare::json;
 use super::step::{CallStep, RecordedAnswer, RecordedStep};
 use crate::trace::Read;
 use crate::{Error, ErrorKind};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use mainpath_core::{Bodies, NodeKind, State};
 use mainpath_runtime::Hydrated;
-use mainpath_store::TraceStore;
+use mainpath_store::{StoreError, TraceStore};
 use mainpath_types::{
-    ApprovalGranted, CallId, CallResolved, Event, EventId, EventKind, ModelFinished, ModelMalformed, Part,
-    RecordedCall, Relations, Seq, Spec, StopReason,
+    ApprovalGranted, CallId, CallResolved, Event, EventId, EventKind, MessageMode, ModelFinished, ModelMalformed, Part,
+    RecordedCall, Relations, Seq, Source, Spec, StopReason,
 };
 use std::collections::{HashMap, HashSet};
 
-/// What became of the calls of a log.
+/// What became of the calls of a log, and which messages redirected a run.
 #[derive(Default)]
 struct Ends {
     approvals: HashMap<CallId, ApprovalGranted>,
     results: HashMap<CallId, EventId>,
+    steers: HashSet<EventId>,
 }
 
 impl Ends {
     fn of(events: &[Event]) -> Ends {
-        let mut ends = Ends::default();
+        let (mut ends, mut goes_on) = (Ends::default(), false);
         for event in events {
             match &event.kind {
+                EventKind::RunStarted(_) => goes_on = true,
+                EventKind::RunFinished(_) => goes_on = false,
+                EventKind::MessageQueued(data) if goes_on && data.mode == MessageMode::Steer => {
+                    ends.steers.insert(event.id);
+                }
                 EventKind::ApprovalGranted(data) => drop(ends.approvals.insert(data.call, data.clone())),
                 EventKind::CallResolved(data) => drop(ends.results.insert(data.call, event.id)),
                 _ => {}
@@ -33,7 +42,40 @@ impl Ends {
     }
 }
 
-/// The steps of a trace's main path. Errors: one of them was imported, erased or has something else than text in it, or a long text is
+/// The steps of a trace's main path, to be played: with the bytes of what is attached. Errors: as [`steps`]'s, or some of the bytes are
+/// not there any more.
+pub(crate) async fn recording(at: TraceStore<'_>, read: &Read) -> Result<Vec<RecordedStep>, Error> {
+    let mut steps = steps(at, read).await?;
+    for step in &mut steps {
+        match step {
+            RecordedStep::Said { parts, .. } => bring(at, parts).await?,
+            RecordedStep::Answered(answer) => {
+                bring(at, &mut answer.parts).await?;
+                for output in answer.calls.iter_mut().filter_map(|call| call.output.as_mut()) {
+                    bring(at, &mut output.content).await?;
+                }
+            }
+        }
+    }
+    Ok(steps)
+}
+
+/// Puts the bytes of images, sound and documents in the place of their blobs.
+async fn bring(at: TraceStore<'_>, parts: &mut [Part]) -> Result<(), Error> {
+    for part in parts {
+        let (Part::Image { source } | Part::Audio { source } | Part::Document { source, .. }) = part else { continue };
+        let Source::Blob { hash, media_type } = source else { continue };
+        let lost = |error: StoreError| {
+            let why = format!("an attachment ({media_type}) of {} is not there any more: {error}", at.trace);
+            Error::new(ErrorKind::Refused, why)
+        };
+        let data = STANDARD.encode(at.scoped().get_blob(hash).await.map_err(lost)?);
+        *source = Source::Base64 { data, media_type: std::mem::take(media_type) };
+    }
+    Ok(())
+}
+
+/// The steps of a trace's main path; of what is attached they have no bytes. Errors: one of them was imported or erased, or a long text is
 /// not at hand.
 pub(crate) async fn steps(at: TraceStore<'_>, read: &Read) -> Result<Vec<RecordedStep>, Error> {
     let Read { log, state, .. } = read;
@@ -52,9 +94,12 @@ pub(crate) async fn steps(at: TraceStore<'_>, read: &Read) -> Result<Vec<Recorde
         }
         whole.load(at.scoped(), node.event).await?;
         let step = match whole.get(node.event) {
-            Some(EventKind::MessageQueued(data)) => RecordedStep::Said { parts: data.parts.clone() },
+            Some(EventKind::MessageQueued(data)) => {
+                let steer = ends.steers.contains(&node.event) && follows_calls(&steps);
+                RecordedStep::Said { parts: data.parts.clone(), steer }
+            }
             Some(EventKind::RewindRequested(data)) => {
-                RecordedStep::Said { parts: data.parts.clone().unwrap_or_default() }
+                RecordedStep::Said { parts: data.parts.clone().unwrap_or_default(), steer: false }
             }
             Some(EventKind::ModelFinished(data)) => {
                 let data = data.clone();
@@ -74,8 +119,8 @@ pub(crate) async fn steps(at: TraceStore<'_>, read: &Read) -> Result<Vec<Recorde
             Some(EventKind::CallReopened(_)) => return Err(not("is a denied call that was made after all")),
             _ => return Err(not("is not in the log")),
         };
-        if !of_text(&step) {
-            return Err(not("holds an image, sound or a document, which a recording does not"));
+        if !is_whole(&step) {
+            return Err(not("has a long text that is not at hand"));
         }
         steps.push(step);
     }
@@ -111,19 +156,26 @@ fn answer(data: &ModelFinished, ends: &Ends, whole: &Hydrated<'_>) -> RecordedAn
         });
         step(call, ends.approvals.get(&call.id), result)
     });
-    RecordedAnswer {
-        parts: unsigned(&data.parts),
-        usage: data.usage,
-        stop: data.stop,
-        malformed: false,
-        calls: calls.collect(),
+    let calls = calls.collect();
+    // Hooks are not called again: what they changed is played as they changed it.
+    let mut parts = unsigned(&data.parts);
+    let made = parts.iter_mut().filter_map(|part| match part {
+        Part::ToolCall { arguments, .. } => Some(arguments),
+        _ => None,
+    });
+    for (written, planned) in made.zip(&data.calls) {
+        if let Some(changed) = &planned.arguments {
+            written.clone_from(changed);
+        }
     }
+    RecordedAnswer { parts, usage: data.usage, stop: data.stop, malformed: false, calls }
 }
 
 fn step(call: RecordedCall<'_>, approval: Option<&ApprovalGranted>, result: Option<&CallResolved>) -> CallStep {
     let RecordedCall { planned, written, arguments, .. } = call;
     let verdict = planned.verdict.as_ref();
     let approved = approval.and_then(|approval| approval.arguments.clone());
+    let before = approved.as_ref().filter(|approved| json(approved) != json(arguments)).map(|_| arguments.to_owned());
     let arguments = approved.unwrap_or_else(|| arguments.into());
     let output = result.and_then(|result| result.output.clone()).map(|mut output| {
         // What files held lies beside the log, and what was kept of a result as well.
@@ -134,9 +186,11 @@ fn step(call: RecordedCall<'_>, approval: Option<&ApprovalGranted>, result: Opti
     CallStep {
         tool: planned.tool.clone().unwrap_or_else(|| written.name.into()),
         arguments,
+        written: before,
         verdict: verdict.map(|verdict| verdict.decision),
         rule: verdict.map(|verdict| verdict.rule.clone()).unwrap_or_default(),
         approved: approval.is_some(),
+        approved_for: approval.and_then(|approval| approval.rule.clone()),
         resolution: result.map(|result| result.resolution),
         output,
         reason: result.and_then(|result| result.reason.clone()),
@@ -163,12 +217,19 @@ fn unsigned(parts: &[Part]) -> Vec<Part> {
     parts.iter().map(unsigned).collect()
 }
 
-fn of_text(step: &RecordedStep) -> bool {
-    let is_text = |part: &Part| {
-        !matches!(part, Part::Image { .. } | Part::Audio { .. } | Part::Document { .. } | Part::StoredText { .. })
-    };
+/// Whether a message that comes after these steps comes while a run goes on.
+fn follows_calls(steps: &[RecordedStep]) -> bool {
+    match steps.last() {
+        Some(RecordedStep::Answered(answer)) => !answer.calls.is_empty(),
+        Some(RecordedStep::Said { steer, .. }) => *steer,
+        None => false,
+    }
+}
+
+fn is_whole(step: &RecordedStep) -> bool {
+    let is_text = |part: &Part| !matches!(part, Part::StoredText { .. });
     match step {
-        RecordedStep::Said { parts } => parts.iter().all(is_text),
+        RecordedStep::Said { parts, .. } => parts.iter().all(is_text),
         RecordedStep::Answered(answer) => {
             let results = answer.calls.iter().filter_map(|call| call.output.as_ref());
             answer.parts.iter().all(is_text) && results.flat_map(|output| &output.content).all(is_text)

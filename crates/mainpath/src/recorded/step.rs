@@ -11,6 +11,9 @@ pub enum RecordedStep {
     Said {
         /// What.
         parts: Vec<Part>,
+        /// Whether it redirected a run that went on: the calls after it were skipped.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        steer: bool,
     },
     /// The model answered.
     Answered(Box<RecordedAnswer>),
@@ -41,6 +44,9 @@ pub struct CallStep {
     pub tool: String,
     /// The arguments as it ran, or would have run: JSON text.
     pub arguments: String,
+    /// The arguments before whoever approved it changed them; `None`: nobody did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<String>,
     /// What the rules said; `None` where they were not asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Decision>,
@@ -50,6 +56,9 @@ pub struct CallStep {
     /// Whether somebody approved it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub approved: bool,
+    /// The rule that the approval made for calls like it, a pattern in each line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved_for: Option<String>,
     /// How it ended; `None` while it has not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<Resolution>,

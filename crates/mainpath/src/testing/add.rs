@@ -6,7 +6,7 @@ use super::names::{check_name, tests_folder};
 use super::placing::{Placing, map_texts};
 use super::propose::{as_it_was, calls, without};
 use super::run::Plays;
-use crate::recorded::{Played, RecordedStep, first_under_another, steps};
+use crate::recorded::{Played, RecordedStep, first_under_another, recording};
 use crate::rules::read_files;
 use crate::trace::Read;
 use crate::what_if::spec_at;
@@ -57,8 +57,8 @@ impl Installation {
             let why = format!("its agent was changed before message {message}; fork it at a message before");
             return Err(refused(&why));
         }
-        let recording = steps(at, &read).await.map_err(|error| refused(error.message()))?;
-        let Some(RecordedStep::Said { parts: task }) = recording.first() else {
+        let recording = recording(at, &read).await.map_err(|error| refused(error.message()))?;
+        let Some(RecordedStep::Said { parts: task, .. }) = recording.first() else {
             return Err(refused("it does not begin with a task"));
         };
         let task = text_of(task);

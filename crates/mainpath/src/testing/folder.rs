@@ -42,9 +42,7 @@ pub(super) fn read(folder: &Path, placing: &Placing) -> Result<TestParts, Error>
     for value in file.expect.calls.iter_mut().flat_map(|call| call.args.values_mut()) {
         map_texts(value, &mut |text| placing.put_in(text));
     }
-    let mut spec: Value = json(folder, "agent.json", &text(folder, "agent.json")?, 1)?;
-    map_texts(&mut spec, &mut |text| placing.put_in(text));
-    let mut spec: Spec = typed(folder, "agent.json", spec, 1)?;
+    let mut spec = read_agent(folder, placing)?;
     spec.instructions = placing.put_in(&text(folder, "instructions.md")?);
     let mut recording = Vec::new();
     for (line, number) in text(folder, "recording.jsonl")?.lines().zip(1..) {
@@ -76,21 +74,31 @@ pub(super) fn read(folder: &Path, placing: &Placing) -> Result<TestParts, Error>
     Ok(TestParts { file, spec, recording, rules })
 }
 
+/// Reads `agent.json` alone: the agent without its instructions.
+pub(super) fn read_agent(folder: &Path, placing: &Placing) -> Result<Spec, Error> {
+    let mut spec: Value = json(folder, "agent.json", &text(folder, "agent.json")?, 1)?;
+    map_texts(&mut spec, &mut |text| placing.put_in(text));
+    typed(folder, "agent.json", spec, 1)
+}
+
 /// Reads `test.toml` alone.
 pub(super) fn read_file(folder: &Path) -> Result<TestFile, Error> {
     let name = folder.join("test.toml");
     let text = text(folder, "test.toml")?;
-    let file: TestFile = toml::from_str(&text).map_err(|error| {
-        let start = error.span().map_or(0, |span| span.start).min(text.len());
-        let line = 1 + text.as_bytes().iter().take(start).filter(|byte| **byte == b'\n').count();
-        let what = error.message().lines().next().unwrap_or_default().to_owned();
-        Error::failed(format!("{}:{line}: {what}", name.display()))
-    })?;
+    let file: TestFile = toml::from_str(&text).map_err(|error| toml_problem(&name, &text, &error))?;
     if file.format != FORMAT {
         let (has, is) = (file.format, name.display());
         return Err(Error::failed(format!("{is}: it has the format {has}, and this Mainpath reads {FORMAT}")));
     }
     Ok(file)
+}
+
+/// What is wrong with a file of TOML, and in which line.
+pub(super) fn toml_problem(file: &Path, text: &str, error: &toml::de::Error) -> Error {
+    let start = error.span().map_or(0, |span| span.start).min(text.len());
+    let line = 1 + text.as_bytes().iter().take(start).filter(|byte| **byte == b'\n').count();
+    let what = error.message().lines().next().unwrap_or_default().to_owned();
+    Error::failed(format!("{}:{line}: {what}", file.display()))
 }
 
 /// Writes a test into an empty folder.
@@ -156,7 +164,7 @@ fn long_text(folder: &Path, name: &str) -> Result<String, Error> {
 }
 
 /// A file's text. Errors: it is a link, no file, too large or no text.
-fn text(folder: &Path, name: &str) -> Result<String, Error> {
+pub(super) fn text(folder: &Path, name: &str) -> Result<String, Error> {
     let file = folder.join(name);
     let bad = |why: &str| Error::failed(format!("{} cannot be used: {why}", file.display()));
     let places = [file.parent().unwrap_or(folder), file.as_path()];

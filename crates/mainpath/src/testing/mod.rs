@@ -4,9 +4,12 @@
 //! answers and results are those of the recording, as long as everything before them is what it was.
 
 mod add;
+mod baseline;
 mod check;
 mod file;
 mod folder;
+mod live;
+mod live_outcome;
 mod names;
 mod outcome;
 mod placing;
@@ -16,5 +19,7 @@ mod wildcard;
 
 pub use add::{AddedTest, NewTest};
 pub use file::{Expectations, ExpectedAnswer, ExpectedCall, ExpectedText, OtherCalls, TestFile};
+pub use live::{AT_ONCE, LiveTests};
+pub use live_outcome::{LiveOutcome, LiveReport, LiveTrial, LiveVerdict};
 pub use names::{remove_test, test_file, test_names, tests_folder};
 pub use outcome::{TestOutcome, TestProblem};

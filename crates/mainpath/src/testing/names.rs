@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 /// Where a project keeps its tests, from its folder on.
 const FOLDER: &str = ".mainpath/tests";
+/// What tests came to against models, beside them. No test is called so.
+pub(super) const BASELINE: &str = "baseline.toml";
 /// The longest name of a test, in letters.
 const LONGEST: usize = 64;
 
@@ -63,6 +65,9 @@ pub(super) fn test_folder(project: &Path, name: &str) -> Result<PathBuf, Error> 
 /// Whether a test can have this name. Errors: why not.
 pub(super) fn check_name(name: &str) -> Result<(), Error> {
     let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
+    if name == BASELINE {
+        return Err(Error::invalid(format!("a test cannot be called {name:?}: that is the file of the baseline")));
+    }
     if name.is_empty() || name.len() > LONGEST || name.starts_with(['.', '-']) || !name.chars().all(fits) {
         let name: String = name.chars().take(80).collect();
         let problem = format!("a test cannot be called {name:?}: a name is 1 to {LONGEST} letters, digits, -, _ and .");

@@ -82,7 +82,7 @@ impl<'a> Plays<'a> {
         let parts = read(&test_folder(self.project, name)?, &Placing::new(self.project))?;
         let mut problems = Vec::new();
         let told = parts.recording.first().and_then(|step| match step {
-            RecordedStep::Said { parts } => Some(text_of(parts)),
+            RecordedStep::Said { parts, .. } => Some(text_of(parts)),
             RecordedStep::Answered(_) => None,
         });
         if told.as_ref() != Some(&parts.file.task) {

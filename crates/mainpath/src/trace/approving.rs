@@ -50,6 +50,17 @@ impl Trace {
         self.approve_as(call, Approval { arguments: Some(arguments.into()), rule: None }).await
     }
 
+    /// Approves a call as it was approved in a recording: with these arguments, and by this rule for those like it.
+    #[cfg(feature = "home")]
+    pub(crate) async fn approve_again(
+        &self,
+        call: CallId,
+        arguments: Option<String>,
+        rule: Option<String>,
+    ) -> Result<(), Error> {
+        self.approve_as(call, Approval { arguments, rule }).await
+    }
+
     /// Approves a call and, by the rule that was offered with it ([`PendingCall::offer`](crate::PendingCall::offer)), those like it; gives
     /// the rule. Errors: as [`Trace::approve`]'s, no rule was offered, or the call was denied before; then nothing is decided. Also that the
     /// rule cannot be kept: then the call is approved, and those like it in this trace.

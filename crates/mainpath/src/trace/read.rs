@@ -104,6 +104,7 @@ pub(crate) async fn long_answer(store: ScopedStore<'_>, event: &Event) -> Option
     let is_long = |part: &Part| matches!(part, Part::StoredText { .. });
     match &event.kind {
         EventKind::ModelFinished(data) if data.parts.iter().any(is_long) => {}
+        EventKind::MessageImported(data) if data.parts.iter().any(is_long) => {}
         _ => return None,
     }
     let mut log = Log::default();
@@ -112,6 +113,7 @@ pub(crate) async fn long_answer(store: ScopedStore<'_>, event: &Event) -> Option
     whole.load(store, event.id).await.ok()?;
     match whole.get(event.id) {
         Some(EventKind::ModelFinished(data)) => Some(text_of(&data.parts)),
+        Some(EventKind::MessageImported(data)) => Some(text_of(&data.said())),
         _ => None,
     }
 }

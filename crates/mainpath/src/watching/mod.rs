@@ -92,6 +92,8 @@ pub struct Watching {
     brief: u32,
     /// Whether everything was read again since nobody drives it.
     is_read_again: bool,
+    /// Whether only what is there is seen: then all of it has been once there is nothing more.
+    is_of_what_is_there: bool,
 }
 
 impl Watching {
@@ -107,7 +109,24 @@ impl Watching {
         let ready = VecDeque::from([Seen::Opened { trace: trace.clone(), from: event }]);
         let lanes = BTreeMap::from([(trace.clone(), Lane::new(event))]);
         let root = trace.clone();
-        Watching { store, scope, root, patience, with_agents, agents, lanes, ready, brief: 0, is_read_again: false }
+        Watching {
+            store,
+            scope,
+            root,
+            patience,
+            with_agents,
+            agents,
+            lanes,
+            ready,
+            brief: 0,
+            is_read_again: false,
+            is_of_what_is_there: false,
+        }
+    }
+
+    /// The same of what is there now: nothing is waited for, and [`Seen::Quiet`] comes at its end.
+    pub(crate) fn of_what_is_there(self) -> Watching {
+        Watching { is_of_what_is_there: true, ..self }
     }
 
     /// Whether it is known that there is more.
@@ -171,6 +190,10 @@ impl Watching {
 
     /// Waits for news, or says that there is none.
     async fn wait(&mut self) -> Result<(), Error> {
+        if self.is_of_what_is_there {
+            self.ready.push_back(Seen::Quiet { is_driven: false });
+            return Ok(());
+        }
         if self.is_read_again {
             self.is_read_again = false;
             self.ready.push_back(Seen::Quiet { is_driven: false });

@@ -4,9 +4,12 @@ use mainpath_tools::{Answers, AskedCall, Fut, ToolContext};
 use mainpath_types::{EffectClass, FileAccess, ToolOutput};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// The error of a call that was refused.
+pub(crate) const REFUSED: &str = "refused";
+
 /// Refuses what reaches out of the copy. Everything else runs there.
 #[derive(Default)]
-pub(super) struct OnlyInCopy {
+pub(crate) struct OnlyInCopy {
     /// Whether calls may reach others.
     pub live: bool,
     /// How many calls were refused.
@@ -19,7 +22,7 @@ impl Answers for OnlyInCopy {
         Box::pin(async move {
             let why = why?;
             self.refused.fetch_add(1, Ordering::Relaxed);
-            Some(ToolOutput::failed("refused", format!("{} {why}; nothing was run.", call.tool)))
+            Some(ToolOutput::failed(REFUSED, format!("{} {why}; nothing was run.", call.tool)))
         })
     }
 }

@@ -1,7 +1,7 @@
 //! A copy of a folder as it was at a message.
 
 use crate::trace::{Restore, RestoreTo};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Home};
 use mainpath_runtime::files::Fate;
 use mainpath_store::ScopedStore;
 use mainpath_types::{BlobHash, FileState};
@@ -16,16 +16,26 @@ const MOST_FILES: usize = 200_000;
 const MOST_BYTES: u64 = 4 << 30;
 
 /// A folder that is to be copied.
-pub(super) struct Original {
+pub(crate) struct Original {
     /// The folder.
-    pub folder: PathBuf,
+    folder: PathBuf,
     /// What of it is not: folders of Mainpath's own, which no agent may look into.
-    pub without: Vec<PathBuf>,
+    without: Vec<PathBuf>,
+}
+
+impl Original {
+    /// A folder, without what is Mainpath's own in it. Errors: it is not there.
+    pub(crate) fn new(folder: &Path, home: &Home) -> Result<Original, Error> {
+        let cached = [home.copies(), home.worktrees().map(|worktrees| worktrees.trees)];
+        let own = home.protected().into_iter().chain(cached.into_iter().flatten());
+        let without = own.map(|path| path.canonicalize().unwrap_or(path)).collect();
+        Ok(Original { folder: folder.canonicalize()?, without })
+    }
 }
 
 /// Copies a folder to a new one, and puts the files of the copy back to what they were. Gives what is not as it was, a line each.
 /// Errors: it holds the person's home, is too large, or cannot be read or written; then nothing is left of the copy.
-pub(super) async fn copy_as_it_was(
+pub(crate) async fn copy_as_it_was(
     from: Original,
     to: &Path,
     restore: Option<Restore<'_>>,

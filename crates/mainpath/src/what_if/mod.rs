@@ -5,11 +5,18 @@
 
 mod answers;
 mod change;
+mod copied;
 mod folder;
 mod lane;
 mod provider;
+mod repeated;
 mod run;
 
 pub use change::{WhatIf, spec_at};
 pub use lane::LaneFigures;
+pub use repeated::RepeatedOutcome;
 pub use run::WhatIfOutcome;
+
+pub(crate) use answers::{OnlyInCopy, REFUSED};
+pub(crate) use copied::copied_host;
+pub(crate) use folder::{Original, copy_as_it_was};

@@ -2,17 +2,17 @@
 
 use super::answers::OnlyInCopy;
 use super::change::{WhatIf, asks_the_same, spec_at};
+use super::copied::copied_host;
 use super::folder::{Original, copy_as_it_was, to};
 use super::lane::LaneFigures;
 use super::provider::FirstRecorded;
 use crate::event::RunEvent;
-use crate::host::{Inner, Kept};
 use crate::recorded::{
     Difference, PlaySeed, PlaySetup, RecordedAnswer, RecordedStep, common_hash, differ_only_in_calls, first_difference,
-    first_under_another, play, step_messages, steps,
+    first_under_another, play, recording, step_messages, steps,
 };
 use crate::trace::{Read, Restore};
-use crate::{Error, ErrorKind, Host, Installation, Trace, launcher};
+use crate::{Error, ErrorKind, Installation, Trace, launcher};
 use mainpath_runtime::{EnvModels, Mail, Models, new_trace_id};
 use mainpath_store::scheduler::system_clock;
 use mainpath_types::{
@@ -76,7 +76,7 @@ impl Installation {
         let refused = |error: Error| Error::new(ErrorKind::Refused, format!("{from}: {}", error.message()));
         let at = self.logs.at(from);
         let read = Read::of(at).await?;
-        let mut recording = steps(at, &read).await.map_err(refused)?;
+        let mut recording = recording(at, &read).await.map_err(refused)?;
         let of = self.logs.of(from, &read.log, &read.state, &read);
         let reached = of.reached(what.at)?;
         let old = match what.at {
@@ -124,7 +124,7 @@ impl Installation {
             (Start { after: is_at(index), said: None, first }, index)
         } else {
             let said = match recording.get(taken) {
-                Some(RecordedStep::Said { parts }) => Some(parts.clone()),
+                Some(RecordedStep::Said { parts, .. }) => Some(parts.clone()),
                 _ => None,
             };
             (Start { after: is_at(taken), said, first: None }, taken)
@@ -214,14 +214,8 @@ impl Again<'_> {
         };
         let folder = folders.join(id.as_str());
         let of = app.logs.of(self.from, &self.read.log, &self.read.state, self.read);
-        let mut own = app.logs.home.protected();
-        let restore = Restore::new(of, to(after), own.clone())?;
-        let cached = [Some(folders), app.logs.home.worktrees().map(|worktrees| worktrees.trees)];
-        own.extend(cached.into_iter().flatten());
-        let original = Original {
-            folder: Path::new(&old.workspace).canonicalize().map_err(Error::from)?,
-            without: own.into_iter().map(|path| path.canonicalize().unwrap_or(path)).collect(),
-        };
+        let restore = Restore::new(of, to(after), app.logs.home.protected())?;
+        let original = Original::new(Path::new(&old.workspace), &app.logs.home)?;
         outcome.not_restored = copy_as_it_was(original, &folder, restore, app.logs.scoped()).await?;
         outcome.folder = Some(folder.clone());
         // A turn that is text is asked for as text: what was recorded is a turn already.
@@ -232,20 +226,9 @@ impl Again<'_> {
             models.add(model, Arc::new(FirstRecorded { first: Mutex::new(first.clone()), then }));
         }
         let answers = Arc::new(OnlyInCopy { live: what.live, ..OnlyInCopy::default() });
-        let tools = app.tools.answered_by(Arc::clone(&answers) as _);
-        let runtime = app.runtime_of(None, tools, Arc::clone(&models))?;
+        let host = copied_host(app, models, &answers)?;
         let (scope, spec) = (&app.logs.scope, self.spec(old, &folder));
-        runtime.fork(scope, self.from, after, &id).await?;
-        let host = Host::from(Inner {
-            runtime,
-            kept: Kept::Files(app.logs.clone()),
-            models,
-            sources: app.sources.clone(),
-            readings: Arc::default(),
-            experience: None,
-            shelf: None,
-            _servers: None,
-        });
+        host.runtime().fork(scope, self.from, after, &id).await?;
         host.runtime().send(scope, &id, &Mail::SetSpec { spec: Box::new(spec) }).await?;
         for skill in &what.skills {
             host.runtime().send(scope, &id, skill).await?;

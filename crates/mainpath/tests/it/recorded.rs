@@ -130,9 +130,11 @@ fn two_runs_part_at_the_first_step_that_is_not_the_same() {
     let call = |arguments: &str, resolution, result: &str| CallStep {
         tool: "read_text_file".into(),
         arguments: arguments.into(),
+        written: None,
         verdict: Some(Decision::Allow),
         rule: "r".into(),
         approved: false,
+        approved_for: None,
         resolution,
         output: Some(ToolOutput::text(result)),
         reason: Some(result.into()),
@@ -145,7 +147,10 @@ fn two_runs_part_at_the_first_step_that_is_not_the_same() {
             malformed: false,
             calls,
         };
-        vec![RecordedStep::Said { parts: vec![Part::text("Task.")] }, RecordedStep::Answered(Box::new(answer))]
+        vec![
+            RecordedStep::Said { parts: vec![Part::text("Task.")], steer: false },
+            RecordedStep::Answered(Box::new(answer)),
+        ]
     };
     let ok = Some(Resolution::Ok);
     let one = answered("a", vec![call(r#"{"path": "a"}"#, ok, "x")]);
@@ -173,6 +178,19 @@ fn two_runs_part_at_the_first_step_that_is_not_the_same() {
     for (other, what) in cases {
         assert_eq!(differs(&other), Some((2, what.to_owned())));
     }
+    // Calls are counted over the whole run, and what somebody changed at the approval was called as it was written.
+    let longer = |other: Vec<RecordedStep>| [one.clone(), other].concat();
+    let second = first_difference(&longer(one.clone()), &longer(answered("a", vec![call("{}", ok, "x")])));
+    assert_eq!(second.map(|found| (found.step, found.what)), Some((4, "call 2: the arguments".into())));
+    let edited = |arguments: &str| CallStep {
+        written: Some(r#"{"path": "a"}"#.into()),
+        approved: true,
+        ..call(arguments, ok, "x")
+    };
+    assert_eq!(differs(&answered("a", vec![edited(r#"{"path": "b"}"#)])), None);
+    let both = [r#"{"path": "b"}"#, r#"{"path": "c"}"#].map(|arguments| answered("a", vec![edited(arguments)]));
+    let found = first_difference(&both[0], &both[1]).map(|found| found.what);
+    assert_eq!(found, Some("call 1: the arguments that were approved".into()));
     assert_eq!(differs(&one[..1]), Some((2, "the run ends before it".into())));
     assert_eq!(first_difference(&one[..1], &one).map(|found| found.what), Some("the recording ends before it".into()));
     // What they have in common is the same, whatever follows.
