@@ -14,13 +14,13 @@ use std::collections::{HashMap, HashSet};
 
 /// What became of the calls of a log.
 #[derive(Default)]
-struct Ends {
+pub(super) struct Ends {
     approvals: HashMap<CallId, ApprovalGranted>,
-    results: HashMap<CallId, EventId>,
+    pub results: HashMap<CallId, EventId>,
 }
 
 impl Ends {
-    fn of(events: &[Event]) -> Ends {
+    pub fn of(events: &[Event]) -> Ends {
         let mut ends = Ends::default();
         for event in events {
             match &event.kind {
@@ -103,7 +103,7 @@ pub(crate) fn first_under_another(read: &Read, after: EventId, spec: &Spec) -> O
     step_messages(&read.state).into_iter().find(came)
 }
 
-fn answer(data: &ModelFinished, ends: &Ends, whole: &Hydrated<'_>) -> RecordedAnswer {
+pub(super) fn answer(data: &ModelFinished, ends: &Ends, whole: &Hydrated<'_>) -> RecordedAnswer {
     let calls = data.calls().map(|call| {
         let result = ends.results.get(&call.id).and_then(|event| whole.get(*event)).and_then(|kind| match kind {
             EventKind::CallResolved(data) => Some(data),
@@ -143,7 +143,7 @@ fn step(call: RecordedCall<'_>, approval: Option<&ApprovalGranted>, result: Opti
     }
 }
 
-fn malformed(data: &ModelMalformed) -> RecordedAnswer {
+pub(super) fn malformed(data: &ModelMalformed) -> RecordedAnswer {
     RecordedAnswer {
         parts: unsigned(&data.parts),
         usage: data.usage,
