@@ -157,7 +157,7 @@ fn line(one: &CriterionTally) -> String {
     let mark = if one.passed { "✓" } else { "✗" };
     let share = one.share.map_or("  - ".into(), |share| format!("{:3.0} %", share * 100.0));
     let mut line = format!(
-        "{mark} {:NAME$}  {:>9}  {share} of {:.0} %",
+        "{mark} {:NAME$}  {:>9}  {share} (wanted {:.0} %)",
         short(&plain(&one.name), NAME),
         format!("{}/{}", one.passed_runs, one.judged_runs()),
         one.wanted * 100.0
@@ -166,7 +166,7 @@ fn line(one: &CriterionTally) -> String {
         line.push_str(&format!("  mean {mean:.2}"));
     }
     if let Some(wanted) = one.wanted_mean {
-        line.push_str(&format!(" of {wanted:.2}"));
+        line.push_str(&format!(" (wanted {wanted:.2})"));
     }
     if one.error_runs > 0 {
         line.push_str(&format!("  {}", count(one.error_runs as u64, "error")));

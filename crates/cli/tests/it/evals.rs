@@ -154,7 +154,7 @@ fn checks_hold_or_say_what_does_not_and_where() {
         ),
         (
             "[[check.expect.never]]\ntool = \"*\"\nargs = { path = \"dep*\" }",
-            "call 2: write_text_file {\"path\":\"deploy.txt\",\"content\":\"now\"} is never to be called so",
+            "call 2: write_text_file {\"content\":\"now\",\"path\":\"deploy.txt\"} is never to be called so",
         ),
     ];
     for (check, wanted) in cases {
@@ -557,7 +557,7 @@ fn a_share_of_the_runs_is_enough_where_the_suite_says_so_and_ci_reads_it() {
     };
     let done = run(&text("pass = 0.5", "mean = 0.5"));
     assert_eq!(done.code, 0, "{done:#?}");
-    assert!(done.out.contains("1/2   50 % of 50 %  mean 0.55 of 0.50"), "{done:#?}");
+    assert!(done.out.contains("1/2   50 % (wanted 50 %)  mean 0.55 (wanted 0.50)"), "{done:#?}");
     let done = run(&text("pass = 0.5", "mean = 0.6"));
     assert!(done.code == 1 && done.out.contains("✗ g ") && done.out.contains("✓ one turn <b>"), "{done:#?}");
     let done = run(&text("", ""));
@@ -584,7 +584,7 @@ fn what_is_no_suite_is_said_in_one_line_with_its_place() {
     let grader = |more: &str| format!("[[grader]]\nname = \"g\"\n{more}\n");
     let cases = [
         ("[[check".to_owned(), 1, "s.toml:1: "),
-        (format!("{check}what = 1\n"), 1, "s.toml:1: unknown field `what`"),
+        (format!("{check}what = 1\n"), 1, "s.toml:4: unknown field `what`"),
         (format!("what = 1\n{check}"), 1, "s.toml:1: unknown field `what`"),
         ("".into(), 2, "it has neither a [[check]] nor a [[grader]]"),
         ("[[check]]\nname = \"a\"\n".into(), 2, "a: it expects nothing"),

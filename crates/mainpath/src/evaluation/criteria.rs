@@ -55,7 +55,12 @@ pub(super) fn suite_hash(suite: &Suite, folder: &Path) -> String {
     let runs = format!("{:?}", suite.runs);
     let hashes = criteria(suite, folder, &|_| String::new());
     let all: Vec<Value> = hashes.iter().map(|one| json!([one.name, one.hash, one.wanted])).collect();
-    hash(&json!({"runs": runs, "criteria": all}))
+    let enough: Vec<Value> = suite
+        .graders
+        .iter()
+        .map(|grader| json!([grader.least, grader.mean, grader.timeout, grader.max_cost]))
+        .collect();
+    hash(&json!({"runs": runs, "criteria": all, "enough": enough}))
 }
 
 fn check_hash(check: &SuiteCheck) -> String {
