@@ -583,9 +583,9 @@ fn what_is_no_suite_is_said_in_one_line_with_its_place() {
     let check = "[[check]]\nname = \"a\"\nexpect = { max_turns = 1 }\n";
     let grader = |more: &str| format!("[[grader]]\nname = \"g\"\n{more}\n");
     let cases = [
-        ("[[check".to_owned(), 1, "s.toml:1: "),
-        (format!("{check}what = 1\n"), 1, "s.toml:4: unknown field `what`"),
-        (format!("what = 1\n{check}"), 1, "s.toml:1: unknown field `what`"),
+        ("[[check".to_owned(), 2, "s.toml:1: "),
+        (format!("{check}what = 1\n"), 2, "s.toml:4: unknown field `what`"),
+        (format!("what = 1\n{check}"), 2, "s.toml:1: unknown field `what`"),
         ("".into(), 2, "it has neither a [[check]] nor a [[grader]]"),
         ("[[check]]\nname = \"a\"\n".into(), 2, "a: it expects nothing"),
         (format!("{check}{check}"), 2, "two checks or graders are called \"a\""),
@@ -605,12 +605,12 @@ fn what_is_no_suite_is_said_in_one_line_with_its_place() {
             "a: answer.schema cannot be used",
         ),
         ("[[check]]\nname = \"a\"\nexpect = { max_cost = -1.0 }\n".into(), 2, "a: max_cost is an amount in dollars"),
-        ("[[check]]\nname = \"a\"\nexpect = { max_time = \"soon\" }\n".into(), 1, "s.toml:3: \"soon\" is not a time"),
+        ("[[check]]\nname = \"a\"\nexpect = { max_time = \"soon\" }\n".into(), 2, "s.toml:3: \"soon\" is not a time"),
         (grader(""), 2, "g: it needs one of command, url, model and host"),
         (grader("command = [\"a\"]\nurl = \"http://x/\""), 2, "g: it needs one of command, url, model and host"),
         (grader("model = \"scripted\""), 2, "g: a model needs a rubric"),
         (grader("command = [\"a\"]\nrubric = \"r\""), 2, "g: rubric goes with model only"),
-        (grader("url = \"ftp://x/\""), 1, "\"ftp://x/\" cannot be used: only http and https are"),
+        (grader("url = \"ftp://x/\""), 2, "\"ftp://x/\" cannot be used: only http and https are"),
         (grader("command = [\"a\"]\ntimeout = \"1\""), 2, "g: timeout: it has no unit"),
         (grader("command = [\"a\"]\nleast = 7"), 2, "g: least = 7 is out of range"),
         (grader("host = \"mine\""), 2, "the grader \"g\": this program has no grader \"mine\""),
@@ -623,15 +623,15 @@ fn what_is_no_suite_is_said_in_one_line_with_its_place() {
     }
     place.run(&["eval", "nowhere"]).fails(1, "there is no suite \"nowhere\" in");
     place.run(&["eval", "./nowhere.toml"]).fails(1, "there is no suite ./nowhere.toml");
-    place.run(&["eval", "../work"]).fails(1, "../work cannot be used: it is not a file");
+    place.run(&["eval", "../work"]).fails(2, "../work cannot be used: it is not a file");
     let file = suite(&place, "s", check);
     std::fs::File::create(&file).unwrap().set_len(2 << 20).unwrap();
-    place.run(&["eval", "s"]).fails(1, "it is larger than 1 MiB");
+    place.run(&["eval", "s"]).fails(2, "it is larger than 1 MiB");
     std::fs::remove_file(&file).unwrap();
     let secret = place.root().join("secret.toml");
     std::fs::write(&secret, "SECRET").unwrap();
     std::os::unix::fs::symlink(&secret, &file).unwrap();
-    place.run(&["eval", "s"]).fails(1, "s.toml cannot be used: it is a link, which may lead out of the project");
+    place.run(&["eval", "s"]).fails(2, "s.toml cannot be used: it is a link, which may lead out of the project");
     assert_eq!(place.run(&["eval", "--again"]).code, 2);
 }
 
@@ -651,6 +651,28 @@ fn suites_are_listed_and_only_people_trust_them() {
     let mut command = place.command(&["eval", "b", "--trust"]);
     command.env("MAINPATH_CALL", "t:1.0");
     finish(command, None).fails(1, "agents cannot trust suites");
+}
+
+#[test]
+fn two_evaluations_at_once_lose_no_score() {
+    let place = place();
+    let trace = ran(&place, ANSWERS, "What is it?");
+    let checks = |prefix: &str| -> String {
+        (0..20).map(|n| format!("[[check]]\nname = \"{prefix}{n}\"\nexpect = {{ max_turns = {} }}\n", n + 1)).collect()
+    };
+    suite(&place, "one", &checks("a"));
+    suite(&place, "other", &checks("b"));
+    let mut under_way = [place.start(&["eval", "one"]), place.start(&["eval", "other"])];
+    for process in &mut under_way {
+        let done = process.end();
+        assert!(done.code == 0 && done.err.is_empty(), "{done:#?}");
+    }
+    let mut names: Vec<String> =
+        scores(&place, &trace).iter().map(|score| score["name"].as_str().unwrap().to_string()).collect();
+    names.sort();
+    let mut wanted: Vec<String> = (0..20).flat_map(|n| [format!("a{n}"), format!("b{n}")]).collect();
+    wanted.sort();
+    assert_eq!(names, wanted);
 }
 
 #[test]

@@ -26,10 +26,8 @@ pub(super) async fn choose(host: &Host, runs: &SuiteRuns, folder: &Path) -> Resu
     let mut unlisted = named.clone();
     unlisted.retain(|trace| rows.iter().all(|row| row.trace != *trace));
     rows.retain(|row| !row.trace.as_str().contains(GRADE) && (named.is_empty() || named.contains(&row.trace)));
-    let at = match runs.folder.as_deref() {
-        Some(wanted) => Some(folder.join(wanted).canonicalize().unwrap_or_else(|_| folder.join(wanted))),
-        None => None,
-    };
+    let place = |wanted: &String| folder.join(wanted).canonicalize().unwrap_or_else(|_| folder.join(wanted));
+    let at = runs.folder.as_ref().map(place);
     let has = |list: &[String], word: &str| list.is_empty() || list.iter().any(|wanted| wanted == word);
     let mut chosen: Vec<TraceId> = Vec::new();
     for mut row in rows {

@@ -13,7 +13,8 @@ pub trait Grader: Send + Sync + 'static {
     /// What it is now: a run is graded again when this changes.
     fn version(&self) -> String;
 
-    /// Grades a run. Errors: why it cannot, in a line; the other graders go on. So they do when it panics or takes too long.
+    /// Grades a run. It does not block its thread. Errors: why it cannot, in a line; the other graders go on. So they do when it panics or
+    /// takes too long.
     fn grade<'a>(&'a self, run: &'a GradedRun) -> Fut<'a, Result<Grade, String>>;
 }
 

@@ -135,7 +135,7 @@ impl Suite {
     /// Reads a suite. Errors: the file, the line, and what is wrong.
     pub fn read(file: &Path) -> Result<Suite, Error> {
         let shown = file.display();
-        let bad = |why: String| Error::failed(format!("{shown} cannot be used: {why}"));
+        let bad = |why: String| Error::invalid(format!("{shown} cannot be used: {why}"));
         let mut bytes = Vec::new();
         match open_regular(file).and_then(|open| open.take(LARGEST + 1).read_to_end(&mut bytes)) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -151,7 +151,7 @@ impl Suite {
             let start = error.span().map_or(0, |span| span.start).min(text.len());
             let line = 1 + text.as_bytes().iter().take(start).filter(|byte| **byte == b'\n').count();
             let what = error.message().lines().next().unwrap_or_default().to_owned();
-            Error::failed(format!("{shown}:{line}: {what}"))
+            Error::invalid(format!("{shown}:{line}: {what}"))
         })?;
         suite.name = file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         suite.file = Some(file.canonicalize()?);

@@ -39,7 +39,7 @@ pub fn find_suite(project: &Path, wanted: &str) -> Result<Suite, Error> {
     let places = [project.join(".mainpath"), folder.clone(), file.clone()];
     if let Some(link) = places.iter().find(|place| place.symlink_metadata().is_ok_and(|meta| meta.is_symlink())) {
         let problem = format!("{} cannot be used: it is a link, which may lead out of the project", link.display());
-        return Err(Error::failed(problem));
+        return Err(Error::invalid(problem));
     }
     match file.symlink_metadata() {
         Ok(_) => Suite::read(&file),
