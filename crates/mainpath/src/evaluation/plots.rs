@@ -98,14 +98,14 @@ pub(super) fn over_time(title: &str, unit: &str, points: &[TimePoint], to: &mut 
     open(title, 150.0, to);
     let _ = write!(
         to,
-        "<line class=\"axis\" x1=\"70\" x2=\"630\" y1=\"130\" y2=\"130\"/><line class=\"axis\" x1=\"70\" x2=\"70\" y1=\"10\" y2=\"130\"/>\
-         <text x=\"64\" y=\"18\" text-anchor=\"end\">{}</text><text x=\"64\" y=\"134\" text-anchor=\"end\">0</text>\
-         <text x=\"630\" y=\"146\" text-anchor=\"end\">newest</text><text x=\"70\" y=\"146\">oldest</text>",
+        "<line class=\"axis\" x1=\"110\" x2=\"630\" y1=\"130\" y2=\"130\"/><line class=\"axis\" x1=\"110\" x2=\"110\" y1=\"10\" y2=\"130\"/>\
+         <text x=\"104\" y=\"18\" text-anchor=\"end\">{}</text><text x=\"104\" y=\"134\" text-anchor=\"end\">0</text>\
+         <text x=\"630\" y=\"146\" text-anchor=\"end\">newest</text><text x=\"110\" y=\"146\">oldest</text>",
         as_html(&format!("{} {unit}", figure(most)))
     );
-    let step = 550.0 / points.len().max(1) as f64;
+    let step = 510.0 / points.len().max(1) as f64;
     for (at, point) in points.iter().enumerate() {
-        let (x, y) = (75.0 + step * (at as f64 + 0.5), 130.0 - 115.0 * point.value / most);
+        let (x, y) = (115.0 + step * (at as f64 + 0.5), 130.0 - 115.0 * point.value / most);
         let _ = write!(
             to,
             "<circle class=\"{}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\"><title>{}</title></circle>",
