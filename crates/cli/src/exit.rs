@@ -101,6 +101,8 @@ fn advised(line: String) -> String {
     {
         let name = quoted(rest.split(" (").next().unwrap_or_default());
         return format!("{line}; read it with `mainpath agents show {name}`, then `mainpath agents trust {name}`");
+    } else if line.starts_with("the suite ") && line.ends_with(" trusted it") {
+        "read it, then add --trust".into()
     } else if line == "there are no traces yet" {
         "start one with `mainpath run \"TASK\"`".into()
     } else {
@@ -190,6 +192,10 @@ mod tests {
             (
                 "the preset my own (/w/x.md) comes with this repository, and you have not trusted it",
                 "; read it with `mainpath agents show 'my own'`, then `mainpath agents trust 'my own'`",
+            ),
+            (
+                "the suite /w/a.toml starts programs, or gives runs to addresses or models, and you have not trusted it",
+                "; read it, then add --trust",
             ),
             ("no space left", ""),
         ] {

@@ -377,7 +377,7 @@ pub(crate) fn row(row: &rusqlite::Row<'_>) -> Result<Row> {
 
 /// The names of traces that belong to others; see [`TraceId::parent`](mainpath_types::TraceId::parent).
 const OWN: &str = "(instr(id, '@') = 0 OR id NOT GLOB '*@delegate-[0-9]*' AND id NOT GLOB '*@explore-[0-9]*' \
-                   AND id NOT GLOB '*@evaluate-[0-9]*' AND id NOT GLOB '*@reflect-[0-9]*')";
+                   AND id NOT GLOB '*@evaluate-[0-9]*' AND id NOT GLOB '*@grade-[0-9]*' AND id NOT GLOB '*@reflect-[0-9]*')";
 
 /// The newest of the traces that belong to no other, and how many traces there are in all.
 pub(crate) fn newest_own(db: &Connection, most: usize) -> Result<(Vec<Row>, usize)> {

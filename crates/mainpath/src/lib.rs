@@ -30,6 +30,8 @@ mod bounds;
 mod builder;
 mod children;
 mod error;
+#[cfg(feature = "home")]
+pub mod evaluation;
 pub mod event;
 #[cfg(feature = "home")]
 pub mod experience;

@@ -8,6 +8,9 @@ use std::collections::HashSet;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
+/// What the store keeps beside a log without which the log can be read all the same.
+const BESIDE: &str = "scores.jsonl";
+
 /// What the store itself keeps in a trace's folder.
 pub(crate) const OWN_FILES: [&str; 5] =
     ["events.jsonl", "events.torn", "mailbox.jsonl", "owner.lock", "signatures.jsonl"];
@@ -32,7 +35,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), StoreError> {
     };
     if name.len() > 800
         || !name.split('/').all(part_ok)
-        || OWN_FILES.iter().any(|own| name.split('/').next() == Some(own))
+        || OWN_FILES.iter().chain([&BESIDE]).any(|own| name.split('/').next() == Some(own))
     {
         return Err(StoreError::BadView { name: name.chars().take(100).collect() });
     }
@@ -48,9 +51,9 @@ pub(crate) fn one_line(body: &str) -> Result<String, StoreError> {
 }
 
 /// Refuses what is not one line.
-pub(crate) fn one_signature(line: &str) -> Result<(), StoreError> {
+pub(crate) fn one_kept_line(line: &str) -> Result<(), StoreError> {
     match line.contains('\n') {
-        true => Err(StoreError::io("add a signature", std::io::Error::other("it has more than one line"))),
+        true => Err(StoreError::io("add a line beside the log", std::io::Error::other("it has more than one line"))),
         false => Ok(()),
     }
 }

@@ -236,6 +236,18 @@ impl<S: Store> Store for Faulty<S> {
         self.inner.signatures(scope, trace)
     }
 
+    fn add_score(&self, scope: &Scope, trace: &TraceId, line: String) -> Fut<'_, Result<(), StoreError>> {
+        self.inner.add_score(scope, trace, line)
+    }
+
+    fn scores(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Vec<u8>, StoreError>> {
+        self.inner.scores(scope, trace)
+    }
+
+    fn remove_scores(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<(), StoreError>> {
+        self.inner.remove_scores(scope, trace)
+    }
+
     fn erase<'a>(&'a self, lease: &'a Lease, marker: Event) -> Fut<'a, Appended> {
         Box::pin(async move {
             let Some(hold) = lease.hold::<FaultyHold>() else { return Appended::Refused(Refused::StaleEpoch) };

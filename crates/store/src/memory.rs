@@ -2,7 +2,7 @@
 //! randomness: the same calls give the same bytes.
 
 use crate::append::{Tip, encode_batch, erased_by};
-use crate::checks::{Named, blob_hash, check_blob, check_name, newest_first, one_line, one_signature};
+use crate::checks::{Named, blob_hash, check_blob, check_name, newest_first, one_kept_line, one_line};
 use crate::line::{HeadHash, Salts};
 use crate::log;
 use crate::report::Report;
@@ -49,6 +49,7 @@ struct Trace {
     mail: Vec<Mail>,
     views: BTreeMap<String, Vec<u8>>,
     signatures: Vec<u8>,
+    scores: Vec<u8>,
     modified: Millis,
     epoch: u64,
     /// Whether the owner of `epoch` still has it.
@@ -103,6 +104,7 @@ impl MemoryStore {
             mail: Vec::new(),
             views: BTreeMap::new(),
             signatures: Vec::new(),
+            scores: Vec::new(),
             modified: (self.clock)(),
             epoch: 0,
             owned: false,
@@ -190,6 +192,7 @@ impl MemoryStore {
             row.mail.iter_mut().filter(|entry| mail.contains(&entry.id)).for_each(|entry| entry.body = "0".into());
         }
         row.torn.clear();
+        row.scores.clear();
         row.owned = false;
         Ok(head)
     }
@@ -338,7 +341,7 @@ impl Store for MemoryStore {
     }
 
     fn add_signature(&self, scope: &Scope, trace: &TraceId, line: String) -> Fut<'_, Result<(), StoreError>> {
-        ready(one_signature(&line).and_then(|()| {
+        ready(one_kept_line(&line).and_then(|()| {
             self.with(scope, trace, |row| {
                 row.signatures.extend_from_slice(line.as_bytes());
                 row.signatures.push(b'\n');
@@ -349,6 +352,27 @@ impl Store for MemoryStore {
 
     fn signatures(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Vec<u8>, StoreError>> {
         ready(self.with(scope, trace, |row| Ok(row.signatures.clone())))
+    }
+
+    fn add_score(&self, scope: &Scope, trace: &TraceId, line: String) -> Fut<'_, Result<(), StoreError>> {
+        ready(one_kept_line(&line).and_then(|()| {
+            self.with(scope, trace, |row| {
+                row.scores.extend_from_slice(line.as_bytes());
+                row.scores.push(b'\n');
+                Ok(())
+            })
+        }))
+    }
+
+    fn scores(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Vec<u8>, StoreError>> {
+        ready(self.with(scope, trace, |row| Ok(row.scores.clone())))
+    }
+
+    fn remove_scores(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<(), StoreError>> {
+        ready(self.with(scope, trace, |row| {
+            row.scores.clear();
+            Ok(())
+        }))
     }
 
     fn erase<'a>(&'a self, lease: &'a Lease, marker: Event) -> Fut<'a, Appended> {

@@ -91,6 +91,21 @@ impl<'a> TraceStore<'a> {
         self.store.signatures(self.scope, self.trace)
     }
 
+    /// See [`Store::add_score`].
+    pub fn add_score(&self, line: String) -> Fut<'a, Result<(), StoreError>> {
+        self.store.add_score(self.scope, self.trace, line)
+    }
+
+    /// See [`Store::scores`].
+    pub fn scores(&self) -> Fut<'a, Result<Vec<u8>, StoreError>> {
+        self.store.scores(self.scope, self.trace)
+    }
+
+    /// See [`Store::remove_scores`].
+    pub fn remove_scores(&self) -> Fut<'a, Result<(), StoreError>> {
+        self.store.remove_scores(self.scope, self.trace)
+    }
+
     /// See [`Store::put_view`].
     pub fn put_view(&self, name: &str, bytes: Vec<u8>) -> Fut<'a, Result<(), StoreError>> {
         self.store.put_view(self.scope, self.trace, name, bytes)

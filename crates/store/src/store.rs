@@ -116,7 +116,17 @@ pub trait Store: Send + Sync + 'static {
     /// [`StoreError::NotFound`], [`StoreError::Io`].
     fn signatures(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Vec<u8>, StoreError>>;
 
-    /// Takes the content of events out of the log for good, with the mail that brought them and what was cut off the log,
+    /// Adds a line to what is kept of the trace's scores, durable when it answers. The store does not know what it says; an erasure
+    /// removes all of them. `line` has no line feed. Errors: as [`Store::add_signature`].
+    fn add_score(&self, scope: &Scope, trace: &TraceId, line: String) -> Fut<'_, Result<(), StoreError>>;
+
+    /// All such lines, oldest first, as bytes. Errors: [`StoreError::NotFound`], [`StoreError::Io`].
+    fn scores(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Vec<u8>, StoreError>>;
+
+    /// Removes all such lines. Errors: [`StoreError::NotFound`], [`StoreError::Io`].
+    fn remove_scores(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<(), StoreError>>;
+
+    /// Takes the content of events out of the log for good, with the mail that brought them, what was cut off the log and the scores,
     /// and adds `marker`, an `erased` event that follows the head and says what is left of each. All of it or nothing is
     /// durable when it answers. The chain holds as before. The lease is used up and the trace free. The blobs that the
     /// events named stay until they are collected.

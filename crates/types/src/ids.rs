@@ -70,12 +70,12 @@ name_type! {
 }
 
 impl TraceId {
-    /// The trace that this one belongs to, by its name: what comes before the last `@delegate-`, `@explore-`, `@evaluate-` or `@reflect-`
-    /// that a number follows. `None` for a trace of its own.
+    /// The trace that this one belongs to, by its name: what comes before the last `@delegate-`, `@explore-`, `@evaluate-`, `@grade-` or
+    /// `@reflect-` that a number follows. `None` for a trace of its own.
     pub fn parent(&self) -> Option<&str> {
         let (parent, own) = self.0.rsplit_once('@')?;
         let (kind, number) = own.split_once('-')?;
-        let is_below = matches!(kind, "delegate" | "explore" | "evaluate" | "reflect");
+        let is_below = matches!(kind, "delegate" | "explore" | "evaluate" | "grade" | "reflect");
         (is_below && number.starts_with(|c: char| c.is_ascii_digit())).then_some(parent)
     }
 

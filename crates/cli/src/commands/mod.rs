@@ -13,6 +13,7 @@ pub mod conversation;
 pub mod demo;
 pub mod doctor;
 pub mod elsewhere;
+pub mod eval;
 pub mod experience;
 pub mod export;
 pub mod goal;
@@ -154,6 +155,8 @@ commands! {
     /// Make tests of runs, and play them offline
     #[command(subcommand)]
     Test(testing::TestCommand) |command| => testing::test(command).await;
+    /// Hold recorded runs against a suite of checks and graders
+    Eval(eval::EvalArgs) |args| => eval::eval(args).await;
     /// Watch a trace live, from any process
     Watch(watch::WatchArgs) |args| => watch::watch(args).await;
     /// Play a recorded run in the terminal, as it was watched: at its own speed or any other

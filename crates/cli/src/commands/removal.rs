@@ -16,7 +16,7 @@ use mainpath::runtime::erase::{Done, Kin, What, copies};
 use mainpath::sessions::Held;
 use mainpath::store::scheduler::system_clock;
 use mainpath::store::{Collected, Store, StoreError, Sweep, TraceEntry};
-use mainpath::trace::{Erase, Erased, everywhere};
+use mainpath::trace::{Erase, Erased, everywhere, is_grade_of};
 use mainpath::types::{Millis, Seq, TraceId};
 use mainpath::values::duration;
 use std::collections::{BTreeMap, BTreeSet};
@@ -167,6 +167,7 @@ pub async fn purge(args: PurgeArgs) -> Result<Exit, Failure> {
             n => format!("{} traces are kept: {}", number(n), why.of_many()),
         })?;
     }
+    let old = with_grades(&logs, old)?;
     let mut removed = Vec::new();
     let mut problem = None;
     for trace in &old {
@@ -201,6 +202,18 @@ pub async fn purge(args: PurgeArgs) -> Result<Exit, Failure> {
         Some(problem) => Err(problem.into()),
         None => collect(&logs, args.dry_run).await.and(done),
     }
+}
+
+/// With the traces in which models graded these: they quote what goes.
+fn with_grades(logs: &Logs, old: Vec<TraceId>) -> Result<Vec<TraceId>, Failure> {
+    let gone: BTreeSet<&str> = old.iter().map(TraceId::as_str).collect();
+    let is_grade = |trace: &TraceId| {
+        let of = trace.parent().filter(|parent| gone.contains(parent) && !gone.contains(trace.as_str()));
+        of.and_then(|of| of.parse().ok()).is_some_and(|of| is_grade_of(trace, &of))
+    };
+    let mut grades = logs.store.names(&logs.scope)?;
+    grades.retain(is_grade);
+    Ok(old.into_iter().chain(grades).collect())
 }
 
 /// Why a trace stays although it is old.

@@ -19,6 +19,7 @@ mod context;
 mod crash;
 mod destinations;
 mod elsewhere;
+mod evals;
 mod every_model;
 mod experiences;
 mod families;

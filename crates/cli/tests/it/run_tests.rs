@@ -150,6 +150,7 @@ fn expectations_can_be_edited() {
         "other_calls = \"any\"\nmax_calls = 2\nfinish = \"final\"\n[[expect.call]]\ntool = \"write_*\"\nargs = { path = \"dep*.txt\" }",
         "other_calls = \"any\"\n[expect.answer]\ncontains = \"ploy\"\nmatches = \"^Dep.*d[.]$\"",
         "[[expect.call]]\ntool = \"read_text_file\"\nverdict = \"allow\"\nresult = \"ok\"\n[[expect.call]]\ntool = \"*\"\nverdict = [\"ask\", \"allow\"]",
+        "other_calls = \"any\"\nmax_verdicts = { allow = 2, deny = 0 }\n[[expect.call]]\ntool = \"write_*\"\nrule = \"access.*\"\n[[expect.never]]\ntool = \"write_*\"\nargs = { path = \"src/*\" }",
     ];
     for expect in green.into_iter().skip(1) {
         let (code, out) = with(expect);
@@ -172,11 +173,29 @@ fn expectations_can_be_edited() {
         ("other_calls = \"any\"\n[expect.answer]\nmatches = \"^no\"", "answer: it does not match \"^no\""),
         ("other_calls = \"any\"\n[expect.answer]\nmatches = \"(\"", "answer: the pattern \"(\" cannot be used"),
         ("other_calls = \"any\"\n[expect.answer.schema]\ntype = \"object\"", "answer: JSON is expected"),
+        (
+            "other_calls = \"any\"\nmax_verdicts = { allow = 1 }",
+            "max_verdicts: at most 1 allow is expected, and it was 2",
+        ),
+        ("other_calls = \"any\"\n[[expect.never]]\ntool = \"write_*\"", "call 2: write_text_file {"),
+        (
+            "other_calls = \"any\"\n[[expect.call]]\ntool = \"write_*\"\nrule = \"no-*\"",
+            "the rule no-* is expected to decide, and it was access.workspace-write",
+        ),
+        ("max_cost = 1.0", "test.toml: max_cost is for suites (mainpath eval)"),
+        ("max_time = \"1m\"", "test.toml: max_time is for suites (mainpath eval)"),
     ];
     for (expect, wanted) in red {
         let (code, out) = with(expect);
         assert!(code == 1 && out.contains(wanted), "{expect}: {out}");
     }
+    with("max_verdicts = { ask = 1 }\n[[expect.never]]\ntool = \"bash\"\nrule = \"x\"");
+    let name = file.parent().unwrap().file_name().unwrap().to_str().unwrap();
+    let shown = place.ok(&["test", "show", name]);
+    assert!(
+        shown.contains("[expect.max_verdicts]\nask = 1") && shown.contains("[[expect.never]]\ntool = \"bash\""),
+        "{shown}"
+    );
 }
 
 #[test]

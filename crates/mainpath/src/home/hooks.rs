@@ -1,15 +1,14 @@
 //! `[[hooks]]` and `[[context_hooks]]` of the configuration: commands and addresses that are asked or told at points of a run,
 //! and those that have a word in reminders.
 
+use super::called::{Called, Runner};
 use super::units::{Time, ToolNamesText};
-use mainpath_net::{Client, Place, Post, Program, Secret, SecretTexts, WebAddress, went_wrong};
+use mainpath_net::{Client, Secret, SecretTexts, WebAddress};
 use mainpath_runtime::{ContextHook, Hook, HookPoint, HookRunner, NamedContextHook, OnFailure};
-use mainpath_sandbox::{Cage, How, Launcher};
+use mainpath_sandbox::Launcher;
 use mainpath_tools::{Fut, unique_json};
 use serde::Deserialize;
 use serde_json::Value;
-use std::borrow::Cow;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use toml::Spanned;
@@ -113,71 +112,11 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_'))
 }
 
-/// What an entry says about whom it calls.
-struct Called<'a> {
-    command: &'a [String],
-    url: Option<&'a WebAddress>,
-    headers: &'a SecretTexts,
-    timeout: Duration,
-}
-
-impl Called<'_> {
-    fn build(&self, launcher: &Launcher, client: &Client, secret: Secret<'_>) -> Result<Runner, String> {
-        match (self.url, self.command.is_empty()) {
-            (None, false) => {
-                let program = Program { words: self.command.to_vec(), env: Vec::new() };
-                Ok(Runner::Command { launcher: launcher.clone(), program })
-            }
-            (Some(url), true) => match Post::new(client, url, self.headers, secret) {
-                Ok(post) => Ok(Runner::Address { post, limit: self.timeout }),
-                Err(why) => Err(format!("cannot be called: {why}")),
-            },
-            (None, true) => Err("needs a command or a url".into()),
-            (Some(_), false) => Err("has both a command and a url; use one".into()),
-        }
-    }
-}
-
-/// Who is called with an event, and answers with some bytes.
-enum Runner {
-    /// A program of the owner's. It is not confined: it is as trusted as Mainpath itself. It ends when nobody waits for it any
-    /// more.
-    Command { launcher: Launcher, program: Program },
-    /// An address of the owner's: the event is posted to it.
-    Address { post: Post, limit: Duration },
-}
-
-impl Runner {
-    async fn call(&self, event: &Value) -> Result<Vec<u8>, String> {
-        match self {
-            Runner::Command { launcher, program } => {
-                let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-                let place = Place { launcher, cage: &Cage::open(), folder: &folder, effect_id: "hook" };
-                let ran = program.run(place, event.to_string().as_bytes(), std::future::pending()).await;
-                let ran = ran.map_err(|error| format!("it could not be started: {error}"))?;
-                let said = last_line([&ran.stderr, &ran.stdout].map(|bytes| String::from_utf8_lossy(bytes)));
-                match &ran.ended.how {
-                    How::Exit(0) => Ok(ran.stdout.to_vec()),
-                    How::Exit(code) => Err(format!("exit code {code}: {said}")),
-                    how => Err(went_wrong(how).map_or(said, |(_, why)| format!("{}: {why}", program.words[0]))),
-                }
-            }
-            Runner::Address { post, limit } => {
-                let answered = post.send(event, *limit).await.map_err(|problem| problem.text)?;
-                match answered.status {
-                    200..300 => Ok(answered.body.to_vec()),
-                    status => Err(format!("it answered with HTTP {status}")),
-                }
-            }
-        }
-    }
-}
-
 impl HookRunner for Runner {
     /// What a hook answers; nothing at all is nothing to say.
     fn run<'a>(&'a self, event: &'a Value) -> Fut<'a, Result<Value, String>> {
         Box::pin(async move {
-            let bytes = self.call(event).await?;
+            let bytes = self.call(event, "hook").await?;
             if bytes.trim_ascii().is_empty() {
                 return Ok(Value::Null);
             }
@@ -191,7 +130,7 @@ impl ContextHook for Runner {
     /// A JSON object with a `text`, else the answer as it is.
     fn text<'a>(&'a self, trace: &'a Value) -> Fut<'a, Result<String, String>> {
         Box::pin(async move {
-            let bytes = self.call(trace).await?;
+            let bytes = self.call(trace, "hook").await?;
             let Ok(Value::Object(object)) = serde_json::from_slice::<Value>(&bytes) else {
                 return Ok(String::from_utf8_lossy(&bytes).into_owned());
             };
@@ -202,10 +141,4 @@ impl ContextHook for Runner {
             }
         })
     }
-}
-
-/// The last line that says something, of the first text that has one.
-fn last_line(texts: [Cow<'_, str>; 2]) -> String {
-    let line = texts.iter().find_map(|text| text.lines().rfind(|line| !line.trim().is_empty()));
-    line.unwrap_or("it printed nothing").chars().take(200).collect()
 }

@@ -3,6 +3,8 @@
 #[cfg(feature = "home")]
 mod allowed;
 #[cfg(feature = "home")]
+mod called;
+#[cfg(feature = "home")]
 pub mod edit;
 mod file;
 #[cfg(feature = "home")]
@@ -32,6 +34,8 @@ mod telemetry;
 mod toolbox;
 mod units;
 
+#[cfg(feature = "home")]
+pub(crate) use called::Runner;
 pub use file::*;
 #[cfg(feature = "home")]
 pub use hidden::hidden;

@@ -322,6 +322,27 @@ impl Store for RoutedStore {
         }
     }
 
+    fn add_score(&self, scope: &Scope, trace: &TraceId, line: String) -> Fut<'_, Result<(), StoreError>> {
+        match RoutedStore::only_here(trace, "grade") {
+            Ok(()) => self.here.add_score(scope, trace, line),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        }
+    }
+
+    fn scores(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Vec<u8>, StoreError>> {
+        match RoutedStore::only_here(trace, "grade") {
+            Ok(()) => self.here.scores(scope, trace),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        }
+    }
+
+    fn remove_scores(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<(), StoreError>> {
+        match RoutedStore::only_here(trace, "grade") {
+            Ok(()) => self.here.remove_scores(scope, trace),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        }
+    }
+
     fn erase<'a>(&'a self, lease: &'a Lease, marker: Event) -> Fut<'a, Appended> {
         self.here.erase(lease, marker)
     }

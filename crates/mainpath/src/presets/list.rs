@@ -5,7 +5,7 @@ use super::fields::Known;
 use super::places::find;
 use super::preset::{Layer, Listed, Preset};
 use super::read::presets_of;
-use super::trust::Trusted;
+use super::trust::{AGENTS, Trusted};
 use crate::{Error, ErrorKind, Home};
 use serde::Serialize;
 use std::path::Path;
@@ -52,7 +52,7 @@ pub struct Presets {
 impl Presets {
     /// Looks for them. Errors: which ones are trusted cannot be read.
     pub(super) fn find(workspace: &Path, home: &Home, known: &Known<'_>) -> Result<Presets, Error> {
-        let trusted = Trusted::read(home)?;
+        let trusted = Trusted::read(home, AGENTS)?;
         let places = find(workspace, home);
         let mut presets = Presets { listed: Vec::new(), passed_over: places.passed_over };
         for place in &places.places {
@@ -131,7 +131,7 @@ impl Presets {
         if let Some(fault) = preset.fault() {
             return Err(Error::invalid(format!("the preset {name} is faulty; mend it before you trust it: {fault}")));
         }
-        Trusted::read(home)?.add(file, hash)?;
+        Trusted::read(home, AGENTS)?.add(file, hash)?;
         Ok(self.listed.iter().filter(|listed| listed.file.as_ref() == Some(file)).collect())
     }
 
@@ -139,7 +139,7 @@ impl Presets {
     pub fn distrust(&self, home: &Home, name: &str) -> Result<bool, Error> {
         let listed = self.get(name)?;
         match (&listed.file, listed.layer) {
-            (Some(file), Layer::Project) => Trusted::read(home)?.remove(file),
+            (Some(file), Layer::Project) => Trusted::read(home, AGENTS)?.remove(file),
             _ => Err(Error::invalid(format!("the preset {name} is not a repository's; it needs no trust"))),
         }
     }

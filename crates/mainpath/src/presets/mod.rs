@@ -24,3 +24,5 @@ pub use list::{Presets, Standing};
 pub(crate) use narrow::within;
 pub use preset::{Layer, Listed, Preset, PresetLimits, Remark};
 pub use trust::Distrust;
+#[cfg(feature = "home")]
+pub(crate) use trust::Trusted;

@@ -28,17 +28,20 @@ impl Distrust {
     }
 }
 
-/// The files of presets that a person has trusted, each with the hash of what it said. No tool may write there.
+/// The file of the data folder that has the hashes of presets.
+pub(super) const AGENTS: &str = "trusted-agents.json";
+
+/// Files that a person has trusted, each with the hash of what it said. No tool may write there.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Trusted {
+pub(crate) struct Trusted {
     file: PathBuf,
     hashes: BTreeMap<PathBuf, String>,
 }
 
 impl Trusted {
-    /// Errors: the file cannot be read.
-    pub fn read(home: &Home) -> Result<Trusted, Error> {
-        let file = home.data.join("trusted-agents.json");
+    /// Those of a file of the data folder. Errors: it cannot be read.
+    pub fn read(home: &Home, name: &str) -> Result<Trusted, Error> {
+        let file = home.data.join(name);
         let wrong = |why: String| Error::failed(format!("{} cannot be used: {why}", file.display()));
         let hashes = match read_regular_text(&file) {
             Ok(text) => serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?,

@@ -10,6 +10,7 @@ mod playing;
 mod provider;
 mod reading;
 mod step;
+mod whole;
 
 pub use compare::{Difference, first_difference};
 pub use play::Played;
@@ -18,3 +19,4 @@ pub use step::{CallStep, RecordedAnswer, RecordedStep};
 pub(crate) use compare::{common_hash, differ_only_in_calls};
 pub(crate) use play::{PlaySeed, PlaySetup, play};
 pub(crate) use reading::{first_under_another, recording, step_messages, steps};
+pub(crate) use whole::{WholeRun, whole_run};

@@ -17,14 +17,14 @@ use std::collections::{HashMap, HashSet};
 
 /// What became of the calls of a log, and which messages redirected a run.
 #[derive(Default)]
-struct Ends {
+pub(super) struct Ends {
     approvals: HashMap<CallId, ApprovalGranted>,
-    results: HashMap<CallId, EventId>,
+    pub results: HashMap<CallId, EventId>,
     steers: HashSet<EventId>,
 }
 
 impl Ends {
-    fn of(events: &[Event]) -> Ends {
+    pub fn of(events: &[Event]) -> Ends {
         let (mut ends, mut goes_on) = (Ends::default(), false);
         for event in events {
             match &event.kind {
@@ -148,7 +148,7 @@ pub(crate) fn first_under_another(read: &Read, after: EventId, spec: &Spec) -> O
     step_messages(&read.state).into_iter().find(came)
 }
 
-fn answer(data: &ModelFinished, ends: &Ends, whole: &Hydrated<'_>) -> RecordedAnswer {
+pub(super) fn answer(data: &ModelFinished, ends: &Ends, whole: &Hydrated<'_>) -> RecordedAnswer {
     let calls = data.calls().map(|call| {
         let result = ends.results.get(&call.id).and_then(|event| whole.get(*event)).and_then(|kind| match kind {
             EventKind::CallResolved(data) => Some(data),
@@ -197,7 +197,7 @@ fn step(call: RecordedCall<'_>, approval: Option<&ApprovalGranted>, result: Opti
     }
 }
 
-fn malformed(data: &ModelMalformed) -> RecordedAnswer {
+pub(super) fn malformed(data: &ModelMalformed) -> RecordedAnswer {
     RecordedAnswer {
         parts: unsigned(&data.parts),
         usage: data.usage,

@@ -1,4 +1,4 @@
-//! What a test expects, held against what was played.
+//! What is expected, held against what happened.
 
 use super::file::{Expectations, ExpectedAnswer, ExpectedCall, OtherCalls};
 use super::outcome::TestProblem;
@@ -6,33 +6,49 @@ use super::propose::{calls, used};
 use super::wildcard::fits;
 use crate::recorded::{CallStep, Played};
 use mainpath_schema::Schema;
-use mainpath_types::FinishReason;
+use mainpath_types::{FinishReason, Micros, Millis};
 use serde_json::{Value, json};
 
-/// Everything that does not hold, in the order of the run.
+/// What happened in a run, as far as something can be expected of it.
+pub(crate) struct Happened<'a> {
+    /// Its calls, in their order.
+    pub calls: Vec<&'a CallStep>,
+    /// Whether there may be others than those that are expected, where nothing is said of that.
+    pub others: OtherCalls,
+    /// Answers of the model.
+    pub turns: u32,
+    /// Tokens, input and output together.
+    pub tokens: u64,
+    /// What it cost, in millionths, where that is known.
+    pub cost: Option<Micros>,
+    /// How long it worked, where that is known.
+    pub elapsed_ms: Option<Millis>,
+    /// Why it ended; `None` while it has not.
+    pub finish: Option<FinishReason>,
+    /// What stands for that in a message.
+    pub finish_was: &'a str,
+    /// What the model said last; `None`: it gave no answer.
+    pub answer: Option<&'a str>,
+}
+
+/// Everything of a test that does not hold, in the order of the run.
 pub(super) fn check(expect: &Expectations, played: &Played) -> Vec<TestProblem> {
-    let mut problems = calls_in_order(expect, &calls(&played.steps));
     let (turns, tokens) = used(&played.steps);
-    let count = calls(&played.steps).len() as u64;
-    let budgets = [
-        ("max_turns", expect.max_turns.map(u64::from), turns.into()),
-        ("max_calls", expect.max_calls.map(u64::from), count),
-        ("max_tokens", expect.max_tokens, tokens),
-    ];
-    for (name, most, is) in budgets {
-        if let Some(most) = most.filter(|most| is > *most) {
-            problems.push(TestProblem::new(name, format!("at most {most} is expected, and it was {is}")));
-        }
-    }
-    if let Some(finish) = expect.finish.filter(|finish| *finish != played.reason) {
-        let is_cut = played.reason == FinishReason::ModelError && played.parted.is_some();
-        let was = if is_cut { "the recording has no answer any more" } else { played.reason.as_str() };
-        problems.push(TestProblem::new("finish", format!("{} is expected, and it was: {was}", finish.as_str())));
-    }
-    if let Some(answer) = &expect.answer {
-        let is_said = played.is_said.then_some(played.answer.as_str());
-        problems.extend(answer_problem(answer, is_said).map(|what| TestProblem::new("answer", what)));
-    }
+    let is_cut = played.reason == FinishReason::ModelError && played.parted.is_some();
+    let mut problems = problems(
+        expect,
+        &Happened {
+            calls: calls(&played.steps),
+            others: OtherCalls::None,
+            turns,
+            tokens,
+            cost: None,
+            elapsed_ms: None,
+            finish: Some(played.reason),
+            finish_was: if is_cut { "the recording has no answer any more" } else { played.reason.as_str() },
+            answer: played.is_said.then_some(played.answer.as_str()),
+        },
+    );
     let Some(parted) = played.parted.as_ref().filter(|_| !problems.is_empty()) else { return problems };
     // Everything else follows from where the two part.
     if let Some(first) = problems.first_mut() {
@@ -41,12 +57,74 @@ pub(super) fn check(expect: &Expectations, played: &Played) -> Vec<TestProblem> 
     problems
 }
 
-fn calls_in_order(expect: &Expectations, played: &[&CallStep]) -> Vec<TestProblem> {
+/// Everything that does not hold, in the order of the run.
+pub(crate) fn problems(expect: &Expectations, happened: &Happened<'_>) -> Vec<TestProblem> {
+    let mut problems = calls_in_order(expect, happened);
+    problems.extend(never_made(expect, &happened.calls));
+    let count = happened.calls.len() as u64;
+    let budgets = [
+        ("max_turns", expect.max_turns.map(u64::from), happened.turns.into()),
+        ("max_calls", expect.max_calls.map(u64::from), count),
+        ("max_tokens", expect.max_tokens, happened.tokens),
+    ];
+    for (name, most, is) in budgets {
+        if let Some(most) = most.filter(|most| is > *most) {
+            problems.push(TestProblem::new(name, format!("at most {most} is expected, and it was {is}")));
+        }
+    }
+    if let (Some(most), Some(cost)) = (expect.max_cost, happened.cost) {
+        let is = cost as f64 / 1e6;
+        if is > most {
+            problems.push(TestProblem::new("max_cost", format!("at most ${most} is expected, and it was ${is}")));
+        }
+    }
+    if let (Some(most), Some(is)) = (expect.max_time, happened.elapsed_ms)
+        && is > most
+    {
+        problems.push(TestProblem::new("max_time", format!("at most {most} ms is expected, and it was {is} ms")));
+    }
+    for (verdict, most) in &expect.max_verdicts {
+        let hits: Vec<&&CallStep> = happened.calls.iter().filter(|call| call.verdict == Some(*verdict)).collect();
+        if let Some(one) = hits.get(*most as usize) {
+            let (verdict, is) = (verdict.as_str(), hits.len());
+            let what =
+                format!("at most {most} {verdict} is expected, and it was {is}, such as {} ({})", one.tool, one.rule);
+            problems.push(TestProblem::new("max_verdicts", what));
+        }
+    }
+    if let Some(finish) = expect.finish.filter(|finish| Some(*finish) != happened.finish) {
+        let was = happened.finish_was;
+        problems.push(TestProblem::new("finish", format!("{} is expected, and it was: {was}", finish.as_str())));
+    }
+    if let Some(answer) = &expect.answer {
+        problems.extend(answer_problem(answer, happened.answer).map(|what| TestProblem::new("answer", what)));
+    }
+    problems
+}
+
+/// The first call that should never be made, of each kind.
+fn never_made(expect: &Expectations, made: &[&CallStep]) -> Vec<TestProblem> {
+    let is_so = |never: &ExpectedCall, call: &CallStep| {
+        misfit(never, call).is_none()
+            && (never.verdict.is_empty() || call.verdict.is_some_and(|verdict| never.verdict.contains(&verdict)))
+            && never.rule.as_ref().is_none_or(|rule| fits(rule, &call.rule))
+            && (never.result.is_empty() || call.resolution.is_some_and(|end| never.result.contains(&end)))
+    };
+    let first = |never: &ExpectedCall| {
+        let (call, number) = made.iter().zip(1..).find(|(call, _)| is_so(never, call))?;
+        let what = format!("{} {} is never to be called so", call.tool, call.arguments);
+        Some(TestProblem::new(format!("call {number}"), what))
+    };
+    expect.never.iter().filter_map(first).collect()
+}
+
+fn calls_in_order(expect: &Expectations, happened: &Happened<'_>) -> Vec<TestProblem> {
+    let (played, others) = (happened.calls.as_slice(), expect.other_calls.unwrap_or(happened.others));
     let (mut problems, mut from) = (Vec::new(), 0);
     for (wanted, number) in expect.calls.iter().zip(1..) {
         let at = format!("call {number}");
         let rest = played.get(from..).unwrap_or_default();
-        let found = match expect.other_calls {
+        let found = match others {
             OtherCalls::Any => rest.iter().position(|call| misfit(wanted, call).is_none()),
             OtherCalls::None => (!rest.is_empty()).then_some(0),
         };
@@ -61,7 +139,7 @@ fn calls_in_order(expect: &Expectations, played: &[&CallStep]) -> Vec<TestProble
         }
         problems.extend(ending(wanted, call).into_iter().map(|what| TestProblem::new(at.clone(), what)));
     }
-    if let Some(more) = played.get(from).filter(|_| expect.other_calls == OtherCalls::None && problems.is_empty()) {
+    if let Some(more) = played.get(from).filter(|_| others == OtherCalls::None && problems.is_empty()) {
         let what = format!("{} {} is not expected", more.tool, more.arguments);
         problems.push(TestProblem::new(format!("call {}", from + 1), what));
     }
@@ -104,6 +182,9 @@ fn ending(wanted: &ExpectedCall, call: &CallStep) -> Option<String> {
         let expected = names(wanted.verdict.iter().map(|verdict| json!(verdict)).collect());
         let (tool, is, rule) = (&call.tool, verdict.as_str(), &call.rule);
         return Some(format!("{tool}: {expected} is expected, and the rules say {is} ({rule})"));
+    }
+    if let Some(rule) = wanted.rule.as_ref().filter(|rule| call.verdict.is_some() && !fits(rule, &call.rule)) {
+        return Some(format!("{}: the rule {rule} is expected to decide, and it was {}", call.tool, call.rule));
     }
     let end = call.resolution.filter(|end| !wanted.result.is_empty() && !wanted.result.contains(end))?;
     let expected = names(wanted.result.iter().map(|end| json!(end)).collect());

@@ -1,6 +1,6 @@
-//! `test.toml`: what a test expects.
+//! What is expected of a run: in the `test.toml` of a test, and in the checks of a suite that evaluates runs.
 
-use mainpath_types::{Decision, FinishReason, Resolution};
+use mainpath_types::{Decision, FinishReason, Millis, Resolution};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -44,14 +44,27 @@ pub struct Expectations {
     /// How many tokens it may use at most, input and output together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
-    /// Whether there may be calls that are not listed.
-    pub other_calls: OtherCalls,
+    /// What it may cost at most, in dollars. A play costs nothing, so it is for suites alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_cost: Option<f64>,
+    /// How long it may work at most, in milliseconds, written as `10m`; waiting for people is not counted. For suites alone, too.
+    #[serde(skip_serializing_if = "Option::is_none", with = "time")]
+    pub max_time: Option<Millis>,
+    /// Whether there may be calls that are not listed. Nothing: in a test there may not, in a suite there may.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_calls: Option<OtherCalls>,
+    /// How many calls may be judged so at most, by verdict.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub max_verdicts: BTreeMap<Decision, u32>,
     /// The last answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<ExpectedAnswer>,
     /// The calls, in their order.
     #[serde(rename = "call", skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<ExpectedCall>,
+    /// Calls that are not made.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub never: Vec<ExpectedCall>,
 }
 
 /// How a text should be.
@@ -63,11 +76,10 @@ pub enum ExpectedText {
 }
 
 /// Calls that are not listed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OtherCalls {
     /// There are none.
-    #[default]
     None,
     /// There may be any, between those that are listed too.
     Any,
@@ -100,6 +112,9 @@ pub struct ExpectedCall {
     /// What the rules say: one of these. Empty: anything.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
     pub verdict: Vec<Decision>,
+    /// The rule that says it. `*` stands for any letters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
     /// How it ends: one of these. Empty: anyhow.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
     pub result: Vec<Resolution>,
@@ -119,4 +134,24 @@ fn one_or_many<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(from: D) -
         OneOrMany::One(one) => vec![one],
         OneOrMany::Many(many) => many,
     })
+}
+
+/// A time as `10m`, in milliseconds.
+mod time {
+    use crate::values::duration;
+    use mainpath_types::Millis;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(time: &Option<Millis>, to: S) -> Result<S::Ok, S::Error> {
+        match time {
+            Some(ms) => to.serialize_str(&format!("{ms}ms")),
+            None => to.serialize_none(),
+        }
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Millis>, D::Error> {
+        let text = String::deserialize(from)?;
+        let time = duration(&text).map_err(|why| D::Error::custom(format!("{text:?} is not a time: {why}")))?;
+        Ok(Some(Millis::try_from(time.as_millis()).unwrap_or(Millis::MAX)))
+    }
 }

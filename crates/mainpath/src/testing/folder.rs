@@ -39,7 +39,7 @@ pub(super) struct TestParts {
 pub(super) fn read(folder: &Path, placing: &Placing) -> Result<TestParts, Error> {
     let mut file = read_file(folder)?;
     file.task = placing.put_in(&file.task);
-    for value in file.expect.calls.iter_mut().flat_map(|call| call.args.values_mut()) {
+    for value in file.expect.calls.iter_mut().chain(&mut file.expect.never).flat_map(|call| call.args.values_mut()) {
         map_texts(value, &mut |text| placing.put_in(text));
     }
     let mut spec = read_agent(folder, placing)?;
@@ -86,6 +86,13 @@ pub(super) fn read_file(folder: &Path) -> Result<TestFile, Error> {
     let name = folder.join("test.toml");
     let text = text(folder, "test.toml")?;
     let file: TestFile = toml::from_str(&text).map_err(|error| toml_problem(&name, &text, &error))?;
+    for (key, is_there) in [("max_cost", file.expect.max_cost.is_some()), ("max_time", file.expect.max_time.is_some())]
+    {
+        if is_there {
+            let problem = format!("{}: {key} is for suites (mainpath eval): a play costs nothing", name.display());
+            return Err(Error::failed(problem));
+        }
+    }
     if file.format != FORMAT {
         let (has, is) = (file.format, name.display());
         return Err(Error::failed(format!("{is}: it has the format {has}, and this Mainpath reads {FORMAT}")));
@@ -111,7 +118,7 @@ pub(super) fn write(folder: &Path, parts: &TestParts, placing: &Placing) -> Resu
     let unreadable = |error: &dyn std::fmt::Display| Error::failed(format!("the test cannot be written: {error}"));
     let mut file = file.clone();
     file.task = placing.taken_out(&file.task);
-    for value in file.expect.calls.iter_mut().flat_map(|call| call.args.values_mut()) {
+    for value in file.expect.calls.iter_mut().chain(&mut file.expect.never).flat_map(|call| call.args.values_mut()) {
         map_texts(value, &mut |text| placing.taken_out(text));
     }
     let text = toml::to_string_pretty(&file).map_err(|error| unreadable(&error))?;

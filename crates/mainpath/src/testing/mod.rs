@@ -18,8 +18,10 @@ mod run;
 mod wildcard;
 
 pub use add::{AddedTest, NewTest};
+pub(crate) use check::{Happened, problems};
 pub use file::{Expectations, ExpectedAnswer, ExpectedCall, ExpectedText, OtherCalls, TestFile};
 pub use live::{AT_ONCE, LiveTests};
 pub use live_outcome::{LiveOutcome, LiveReport, LiveTrial, LiveVerdict};
 pub use names::{remove_test, test_file, test_names, tests_folder};
 pub use outcome::{TestOutcome, TestProblem};
+pub(crate) use propose::calls;

@@ -15,7 +15,7 @@ const LONG_ANSWER: usize = 400;
 const BEGINNING: usize = 120;
 
 /// All calls of a run, in their order.
-pub(super) fn calls(steps: &[RecordedStep]) -> Vec<&CallStep> {
+pub(crate) fn calls(steps: &[RecordedStep]) -> Vec<&CallStep> {
     let answers = steps.iter().filter_map(|step| match step {
         RecordedStep::Answered(answer) => Some(&answer.calls),
         RecordedStep::Said { .. } => None,
@@ -38,7 +38,11 @@ pub(super) fn as_it_was(played: &Played) -> Expectations {
         max_turns: Some(turns),
         max_calls: Some(u32::try_from(calls.len()).unwrap_or(u32::MAX)),
         max_tokens: (tokens > 0).then_some(tokens),
-        other_calls: OtherCalls::None,
+        max_cost: None,
+        max_time: None,
+        max_verdicts: BTreeMap::new(),
+        other_calls: Some(OtherCalls::None),
+        never: Vec::new(),
         answer: (played.is_said && played.reason == FinishReason::Final).then_some(answer),
         calls: calls.into_iter().map(expected).collect(),
     }
@@ -53,7 +57,7 @@ pub(super) fn without(played: &Played, wrong: usize) -> Expectations {
     }
     Expectations {
         instructions: Some(ExpectedText::Same),
-        other_calls: OtherCalls::Any,
+        other_calls: Some(OtherCalls::Any),
         calls,
         ..Expectations::default()
     }
@@ -77,6 +81,7 @@ fn expected(call: &CallStep) -> ExpectedCall {
     ExpectedCall {
         tool: literal(&call.tool),
         verdict: call.verdict.into_iter().collect(),
+        rule: None,
         result: call.resolution.into_iter().collect(),
         args,
     }

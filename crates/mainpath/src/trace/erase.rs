@@ -8,7 +8,7 @@ use mainpath_runtime::erase::{Copy, Done, Erasure, What, copies, erase, erase_ev
 use mainpath_sessions::settle;
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{Scope, Store, TraceStore};
-use mainpath_types::{Millis, TraceId};
+use mainpath_types::{EventKind, Millis, TraceId};
 
 /// What is to be erased of a trace, and where besides.
 pub struct Erase<'a> {
@@ -58,10 +58,16 @@ impl Everywhere<'_> {
         }
         let why = reason.map(|why| self.vault.redact(why));
         let erasure = Erasure { what: what.clone(), why, now: self.now };
+        // Who graded it was shown its words.
+        let mut graded = Vec::new();
+        for trace in std::iter::once(trace).chain(copies.iter().map(|copy| &copy.trace)) {
+            graded.extend(self.erase_grades(trace).await?);
+        }
         let done = match copies {
             [] => erase(at, &erasure).await.map(|done| vec![(trace.clone(), done)]),
             copies => erase_everywhere(at, &erasure, copies).await,
         };
+        let done = done.map(|done| graded.into_iter().chain(done).collect::<Vec<_>>());
         let done = done.map_err(Error::from).and_then(|done| {
             let traces: Vec<TraceId> = done.iter().map(|(trace, _)| trace.clone()).collect();
             self.logs.map_or(Ok(()), |logs| forget_index(logs, &traces))?;
@@ -79,6 +85,35 @@ impl Everywhere<'_> {
         }
         Ok(Erased { done, mended, left })
     }
+
+    /// Erases all words of the traces in which models graded a trace. Errors: one of them is being driven, or cannot be written.
+    pub(crate) async fn erase_grades(&self, trace: &TraceId) -> Result<Vec<(TraceId, Done)>, Error> {
+        let mut done = Vec::new();
+        for entry in self.store.list(self.scope).await? {
+            if !is_grade_of(&entry.trace, trace) {
+                continue;
+            }
+            let at = TraceStore::new(self.store, self.scope, &entry.trace);
+            let log = at.read(1).await?;
+            // Who erases again need not erase these again.
+            if log.events.last().is_some_and(|event| matches!(event.kind, EventKind::Erased(_))) {
+                continue;
+            }
+            let why = Some(format!("words of {trace} were erased"));
+            let erased = erase(at, &Erasure { what: What::All, why, now: self.now }).await;
+            let told = |error| Error::failed(format!("nothing of {trace} was erased, as its grade was not: {error}"));
+            done.push((entry.trace, erased.map_err(told)?));
+        }
+        let names: Vec<TraceId> = done.iter().map(|(trace, _)| trace.clone()).collect();
+        self.logs.map_or(Ok(()), |logs| forget_index(logs, &names))?;
+        Ok(done)
+    }
+}
+
+/// Whether a trace is one in which a model graded another.
+pub fn is_grade_of(trace: &TraceId, of: &TraceId) -> bool {
+    let rest = trace.as_str().strip_prefix(of.as_str()).and_then(|rest| rest.strip_prefix("@grade-"));
+    rest.is_some() && trace.parent() == Some(of.as_str())
 }
 
 impl Trace {

@@ -27,13 +27,15 @@ pub use approving::{ApprovedFor, offered_rule};
 pub use branches::{SideBranch, SideBranchKind, branches};
 pub use comparison::{ComparedTrace, Comparison};
 pub use context::{ContextGap, ContextPart, ContextReport, Look, SectionSize, Taken, kind, why};
-pub use erase::{Erase, Erased, Everywhere, everywhere};
+pub use erase::{Erase, Erased, Everywhere, everywhere, is_grade_of};
 pub use export::{Export, ExportFormat, ExportLayout};
 pub use facts::{Facts, FactsFrom};
 #[cfg(feature = "home")]
 pub(crate) use fork::fork_once;
 pub use handle::Trace;
 pub use overview::{Overview, SubTrace};
+#[cfg(feature = "home")]
+pub(crate) use page::as_html;
 pub use plan::{Sent, goals_sent};
 pub use point::Point;
 pub(crate) use read::{Read, long_answer};

@@ -28,7 +28,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// A text as it is shown: nothing in it is markup, hides or reorders letters.
-fn shown(text: &str) -> String {
+pub(crate) fn as_html(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in visible(text).chars() {
         match c {
@@ -57,13 +57,13 @@ impl Export<'_> {
             "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
              <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\"><title>{0}</title><style>{STYLE}</style></head>\n\
              <body><h1>{0}</h1>\n<dl><dt>trace</dt><dd>{1}</dd>",
-            shown(&title),
-            shown(self.of.trace.as_str())
+            as_html(&title),
+            as_html(self.of.trace.as_str())
         );
         if let Some(about) = about.as_object() {
             for (name, value) in about.iter().filter(|(name, value)| *name != "name" && !value.is_null()) {
                 let value = value.as_str().map_or_else(|| value.to_string(), String::from);
-                let _ = write!(page, "<dt>{}</dt><dd>{}</dd>", shown(name), shown(&value));
+                let _ = write!(page, "<dt>{}</dt><dd>{}</dd>", as_html(name), as_html(&value));
             }
         }
         page.push_str("</dl>\n");
@@ -72,19 +72,19 @@ impl Export<'_> {
             self.article(&message, &rules, &mut page);
         }
         if let Some(end) = views::ending(self.of.at().scoped(), self.of.state, self.of.bodies).await? {
-            let _ = writeln!(page, "<article><h2>Ended: {}</h2></article>", shown(end.reason.as_str()));
+            let _ = writeln!(page, "<article><h2>Ended: {}</h2></article>", as_html(end.reason.as_str()));
         }
         let _ = writeln!(page, "<details><summary>All {} events</summary><table>", events.len());
         for event in &events {
             let text =
-                |field: &str| shown(&event[field].as_str().map_or_else(|| event[field].to_string(), String::from));
+                |field: &str| as_html(&event[field].as_str().map_or_else(|| event[field].to_string(), String::from));
             let _ = writeln!(
                 page,
                 "<tr><td>{}<td>{}<td>{}<td><details><summary>show</summary><pre>{}</pre></details>",
                 text("id"),
                 text("ts"),
                 text("type"),
-                shown(&format!("{event:#}"))
+                as_html(&format!("{event:#}"))
             );
         }
         page.push_str("</table></details>\n</body></html>\n");
@@ -132,24 +132,24 @@ fn verdicts(events: &[Value]) -> BTreeMap<String, String> {
 
 fn write_part(part: &Part, rule: Option<&str>, page: &mut String) {
     let _ = match part {
-        Part::Text { text } => writeln!(page, "<p>{}</p>", shown(text.trim())),
+        Part::Text { text } => writeln!(page, "<p>{}</p>", as_html(text.trim())),
         Part::Thinking { text, .. } if text.trim().is_empty() => Ok(()),
         Part::Thinking { text, .. } => {
             writeln!(
                 page,
                 "<details><summary>Reasoning</summary><p class=\"think\">{}</p></details>",
-                shown(text.trim())
+                as_html(text.trim())
             )
         }
         Part::ToolCall { name, arguments, .. } => {
             let whole: Value = serde_json::from_str(arguments).unwrap_or_else(|_| arguments.clone().into());
-            let rule = rule.map(|rule| format!("<p><small>{}</small></p>", shown(rule))).unwrap_or_default();
+            let rule = rule.map(|rule| format!("<p><small>{}</small></p>", as_html(rule))).unwrap_or_default();
             writeln!(
                 page,
                 "<details><summary><b>{}</b> <small>{}</small></summary><pre>{}</pre>{rule}</details>",
-                shown(name),
-                shown(&gist(arguments)),
-                shown(&format!("{whole:#}"))
+                as_html(name),
+                as_html(&gist(arguments)),
+                as_html(&format!("{whole:#}"))
             )
         }
         Part::ToolResult { name, content, is_error, .. } => {
@@ -162,18 +162,23 @@ fn write_part(part: &Part, rule: Option<&str>, page: &mut String) {
             writeln!(
                 page,
                 "<details><summary><b>{}</b>{failed} <small>{} characters</small></summary><pre>{}</pre></details>",
-                shown(name),
+                as_html(name),
                 text.chars().count(),
-                shown(&text)
+                as_html(&text)
             )
         }
         Part::Image { source } => match picture(source) {
             Some(address) => writeln!(page, "<img alt=\"picture\" src=\"{address}\">"),
-            None => writeln!(page, "<p>[image: {}]</p>", shown(what(source))),
+            None => writeln!(page, "<p>[image: {}]</p>", as_html(what(source))),
         },
-        Part::Audio { source } => writeln!(page, "<p>[sound: {}]</p>", shown(what(source))),
+        Part::Audio { source } => writeln!(page, "<p>[sound: {}]</p>", as_html(what(source))),
         Part::Document { source, name, .. } => {
-            writeln!(page, "<p>[document {}: {}]</p>", shown(name.as_deref().unwrap_or_default()), shown(what(source)))
+            writeln!(
+                page,
+                "<p>[document {}: {}]</p>",
+                as_html(name.as_deref().unwrap_or_default()),
+                as_html(what(source))
+            )
         }
         Part::StoredText { bytes, .. } => writeln!(page, "<p>[{bytes} bytes that are not at hand]</p>"),
     };

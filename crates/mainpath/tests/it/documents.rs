@@ -31,7 +31,7 @@ fn the_guide_shows_code_of_the_examples() {
     let examples: Vec<String> = names.map(|name| example(&name.unwrap().file_name().to_string_lossy())).collect();
     let blocks = code("docs/embedding.md");
     assert!(blocks.len() >= 4);
-    for block in blocks {
+    for block in blocks.into_iter().chain(code("docs/evaluation.md")) {
         assert!(examples.iter().any(|example| example.contains(&block)), "in no example:\n{block}");
     }
 }

@@ -8,6 +8,8 @@ mod core_alone;
 mod hello;
 #[path = "../../examples/many_agents.rs"]
 mod many_agents;
+#[path = "../../examples/own_grader.rs"]
+mod own_grader;
 #[path = "../../examples/own_model.rs"]
 mod own_model;
 #[path = "../../examples/own_tool_and_rules.rs"]
@@ -71,4 +73,11 @@ fn the_core_alone_decides_events() {
 #[tokio::test]
 async fn another_host_finishes_what_one_began() {
     assert_eq!(resume_after_crash::crash_and_resume().await.unwrap(), "It is made.");
+}
+
+#[tokio::test]
+async fn a_program_grades_runs_by_its_own_code() {
+    let report = own_grader::grade().await.unwrap();
+    assert!(report.passed);
+    assert_eq!(report.runs[0].results[0].reason, "19 bytes");
 }

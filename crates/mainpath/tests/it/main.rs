@@ -6,6 +6,7 @@ mod children;
 mod documents;
 mod embedding;
 mod errors;
+mod evaluation;
 mod events;
 #[allow(dead_code, reason = "each has a main of its own")]
 mod examples;

@@ -13,7 +13,7 @@ use made::{filled, opened, scope_of, trace};
 
 use crate::store::{Appended, Collected, Letter, Once, Opened, Owner, Refused, Scope, Store, StoreError, Sweep};
 use crate::{HeadHash, Raw, verify_bytes};
-use mainpath_types::{EventKind, Part, TenantId, TraceId};
+use mainpath_types::{Erased, Event, EventKind, Left, Part, Principal, TenantId, TraceId};
 use std::time::Duration;
 
 /// A trace that is made with a log has it as if it had been appended, and is made once.
@@ -61,6 +61,7 @@ pub async fn run_all<S: Store + Raw>(make: impl Fn() -> S) {
     a_removed_trace_is_gone(&make()).await;
     only_blobs_that_nothing_names_are_collected(&make()).await;
     signatures_are_kept_beside_the_log(&make()).await;
+    scores_are_kept_beside_the_log(&make()).await;
 }
 
 /// Lines about heads are kept in order, are no views, and the heads that they are about can be had.
@@ -85,6 +86,38 @@ pub async fn signatures_are_kept_beside_the_log<S: Store>(store: &S) {
     store.remove(&scope, &trace).await.unwrap();
     filled(store, 1).await;
     assert_eq!(store.signatures(&scope, &trace).await.unwrap(), b"", "another trace of that name");
+}
+
+/// Lines of scores are kept in order and are no views; an erasure takes them away, and so does their removal.
+pub async fn scores_are_kept_beside_the_log<S: Store>(store: &S) {
+    let (scope, trace) = (Scope::local(), trace());
+    assert!(matches!(store.scores(&scope, &trace).await, Err(StoreError::NotFound { .. })));
+    assert!(matches!(store.add_score(&scope, &trace, "one".into()).await, Err(StoreError::NotFound { .. })));
+    filled(store, 4).await;
+    store.remove_scores(&scope, &trace).await.unwrap();
+    assert_eq!(store.scores(&scope, &trace).await.unwrap(), b"");
+    let add = |line: &str| store.add_score(&scope, &trace, line.into());
+    add("{\"one\":1}").await.unwrap();
+    assert!(add("two\nlines").await.is_err());
+    add("three").await.unwrap();
+    assert_eq!(store.scores(&scope, &trace).await.unwrap(), b"{\"one\":1}\nthree\n");
+    assert_eq!(store.views(&scope, &trace).await.unwrap(), Vec::<String>::new());
+    assert!(store.put_view(&scope, &trace, "scores.jsonl", Vec::new()).await.is_err());
+    assert_eq!(store.signatures(&scope, &trace).await.unwrap(), b"");
+    store.remove_scores(&scope, &trace).await.unwrap();
+    assert_eq!(store.scores(&scope, &trace).await.unwrap(), b"");
+    add("four").await.unwrap();
+    let lease = opened(store).await.lease;
+    let left = vec![Left { event: 3, kind: event(3, "").kind.without_words() }];
+    let erased = Erased { left, by: Principal::local_user(), why: None };
+    let marker = Event { id: 5, ts: 1_795_315_600_000, turn: 0, mail: None, kind: erased.into() };
+    assert_eq!(store.erase(&lease, marker).await, Appended::Committed { head: 5 });
+    drop(lease);
+    assert_eq!(store.scores(&scope, &trace).await.unwrap(), b"", "what was erased may be quoted in them");
+    add("five").await.unwrap();
+    store.remove(&scope, &trace).await.unwrap();
+    filled(store, 1).await;
+    assert_eq!(store.scores(&scope, &trace).await.unwrap(), b"", "another trace of that name");
 }
 
 /// What is appended is read, by this lease, by the next and by readers.

@@ -1,5 +1,6 @@
 //! What all operations of a store work on.
 
+use super::beside::Beside;
 use super::commit::Commits;
 use super::disk::Disk;
 use super::layout::Layout;
@@ -7,6 +8,8 @@ use super::read::Marks;
 use super::watch::Watchers;
 use crate::line::Salts;
 use crate::scheduler::{Clock, LocalScheduler, system_clock};
+use crate::store::Scope;
+use mainpath_types::TraceId;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -37,4 +40,11 @@ pub(super) struct Inner {
     pub watchers: Arc<Watchers>,
     pub scheduler: Arc<LocalScheduler>,
     pub marks: Marks,
+}
+
+impl Inner {
+    /// A file of lines beside the log of a trace.
+    pub fn beside<'a>(&'a self, scope: &'a Scope, trace: &'a TraceId, name: &'static str) -> Beside<'a> {
+        Beside { layout: &self.layout, tenant: &scope.tenant, trace, name }
+    }
 }

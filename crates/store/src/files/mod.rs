@@ -6,6 +6,7 @@
 //!                       events.torn     what was cut off its end
 //!                       mailbox.jsonl   one JSON object per entry: id, at, from, urgent, body
 //!                       signatures.jsonl  signatures of the log's heads, a line each
+//!                       scores.jsonl    what runs of it were graded, a line each
 //!                       owner.lock      locked (flock) by the owner; its content says who: epoch, pid, placed
 //!                       …               views; may all be deleted
 //! <data>/blobs/<2 hex>/<hash>           content by its SHA-256
@@ -23,6 +24,7 @@
 //! the journal is removed. A journal that its process left behind is played back when the next store opens the folder.
 
 mod begin;
+mod beside;
 mod blobs;
 mod bytes;
 mod changes;
@@ -39,7 +41,6 @@ mod owner;
 mod read;
 mod record;
 mod removal;
-mod signatures;
 mod verify;
 mod view_files;
 mod watch;
@@ -341,12 +342,27 @@ impl Store for FilesStore {
 
     fn add_signature(&self, scope: &Scope, trace: &TraceId, line: String) -> Fut<'_, Result<(), StoreError>> {
         let (inner, scope, trace) = (Arc::clone(&self.inner), scope.clone(), trace.clone());
-        blocking(move || signatures::add(&inner.layout, &scope.tenant, &trace, &line))
+        blocking(move || inner.beside(&scope, &trace, beside::SIGNATURES).add(&line))
     }
 
     fn signatures(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Vec<u8>, StoreError>> {
         let (inner, scope, trace) = (Arc::clone(&self.inner), scope.clone(), trace.clone());
-        blocking(move || signatures::read(&inner.layout, &scope.tenant, &trace))
+        blocking(move || inner.beside(&scope, &trace, beside::SIGNATURES).read())
+    }
+
+    fn add_score(&self, scope: &Scope, trace: &TraceId, line: String) -> Fut<'_, Result<(), StoreError>> {
+        let (inner, scope, trace) = (Arc::clone(&self.inner), scope.clone(), trace.clone());
+        blocking(move || inner.beside(&scope, &trace, beside::SCORES).add(&line))
+    }
+
+    fn scores(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Vec<u8>, StoreError>> {
+        let (inner, scope, trace) = (Arc::clone(&self.inner), scope.clone(), trace.clone());
+        blocking(move || inner.beside(&scope, &trace, beside::SCORES).read_scores())
+    }
+
+    fn remove_scores(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<(), StoreError>> {
+        let (inner, scope, trace) = (Arc::clone(&self.inner), scope.clone(), trace.clone());
+        blocking(move || inner.beside(&scope, &trace, beside::SCORES).remove())
     }
 
     fn erase<'a>(&'a self, lease: &'a Lease, marker: Event) -> Fut<'a, Appended> {

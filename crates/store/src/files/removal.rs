@@ -1,5 +1,6 @@
 //! What is taken away: the content of events, whole traces, blobs that nothing names any more.
 
+use super::beside::SCORES;
 use super::blobs::lock_blobs;
 use super::bytes::bytes_from;
 use super::changes;
@@ -52,6 +53,8 @@ fn write_erased(layout: &Layout, owned: &Owned, gone: &BTreeSet<EventId>, marker
     // What the log still says can be erased again if this breaks off; what only the mailbox still said could not.
     mailbox::blank(&dir.join("mailbox.jsonl"), &mail).map_err(|e| say("blank the mail", e))?;
     remove_file(&dir.join("events.torn")).map_err(|e| say("remove the torn lines", e))?;
+    // Who graded it may have quoted it.
+    remove_file(&dir.join(SCORES)).map_err(|e| say("remove the scores", e))?;
     write_whole(&path, &log, true).and_then(|()| sync_dir(&dir)).map_err(|e| say("write the log", e))
 }
 
