@@ -4,7 +4,7 @@ use crate::Fail;
 use crate::agent::{spec, task, text};
 use mainpath_core::{ChildEnded, ChildStarting, Input, InputKind, Machine, Reply, estimate_parts};
 use mainpath_store::scheduler::system_clock;
-use mainpath_store::{Appended, MemoryStore, Salts, Scope, Store};
+use mainpath_store::{Appended, MemoryStore, Raw, Salts, Scope, Store};
 use mainpath_types::{
     CallId, ChildLimits, ChildMode, ChildOutcome, ChildPlace, Decision, EffectClass, Event, EventKind, HandedBack,
     MessageQueued, Part, PlannedCall, Principal, Spec, ToolOutput, ToolSpec, TraceId, Usage, Verdict,

@@ -2,8 +2,8 @@
 
 use super::past::denied;
 use super::start::{mainpath, spawn};
-use super::traces::write_log;
 use crate::Fail;
+use crate::life::write_log;
 use crate::process::folder;
 use crate::table::Row;
 use mainpath_types::TraceId;
