@@ -51,9 +51,10 @@ def plain(text):
 def read(path):
     """The bytes of a file. It is an OSError if it is none: a pipe would keep us waiting, a device never ends."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(f"{path} is not a file")
     with os.fdopen(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise OSError(f"{path} is not a file")
         return file.read()
 
 

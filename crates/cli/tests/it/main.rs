@@ -21,6 +21,7 @@ mod destinations;
 mod elsewhere;
 mod every_model;
 mod experiences;
+mod exports;
 mod families;
 mod foreign_verifier;
 mod forks;

@@ -441,6 +441,7 @@ fn an_answer_whose_plan_quotes_the_task_can_be_erased_after_the_task() {
     let model = script(&place, WRITES);
     place.ok(&["run", "--model", &model, "--yes", "Write down what the flamingo of the Meier company said"]);
     let trace = place.trace();
+    age_blobs(&place);
     let none: Vec<String> = Vec::new();
     place.ok(&["erase", &trace, "--message", "1", "--yes"]);
     assert_eq!(holds(&place.home, "flamingo"), none);
