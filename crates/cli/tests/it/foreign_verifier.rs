@@ -77,7 +77,7 @@ fn add(place: &Place, trace: &str, name: &str, data: Option<&str>) {
     let mut log = std::fs::read_to_string(&file).unwrap();
     let last = log.lines().last().unwrap();
     let end = last.find("\"commit\":\"").unwrap() + 10 + 43 + 1;
-    let (prev, id) = (hash(last[..end].as_bytes()), log.lines().count() + 1);
+    let (prev, id) = (hash(&last.as_bytes()[..end]), log.lines().count() + 1);
     let salt = URL_SAFE_NO_PAD.encode([7; 16]);
     let commit = hash(&[&[7; 16], data.unwrap_or_default().as_bytes()].concat());
     let head = format!(
