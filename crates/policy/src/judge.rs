@@ -131,7 +131,8 @@ fn is_own(fact: &PathFact) -> bool {
 
 fn decide(rules: &Rules, facts: &CallFacts, findings: &[Finding]) -> Verdict {
     if let Some(fact) = facts.paths.iter().find(|fact| is_own(fact)) {
-        let reason = format!("{:?} belongs to Mainpath; agents cannot change it.", fact.path);
+        let verb = if fact.write { "change" } else { "read" };
+        let reason = format!("{:?} belongs to Mainpath; agents cannot {verb} it.", fact.path);
         return verdict(Decision::Deny, "builtin.protected", reason);
     }
     // The first of the strongest; the organisation's before others, a rule's before what holds by default.

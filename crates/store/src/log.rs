@@ -93,29 +93,19 @@ impl Scan {
         }
     }
 
-    /// What `erased` events say is left of others.
-    fn left(&self) -> impl Iterator<Item = &Left> {
-        let markers = self.events.iter().filter_map(|event| match &event.kind {
-            EventKind::Erased(data) => Some(&data.left),
-            _ => None,
-        });
-        markers.flatten()
-    }
-
-    /// The same, but ending before the first line that has an erasure mark without an `erased` event that names it: anybody can
+    /// The same, but ending before the first line that has an erasure mark without a later `erased` event that names it: anybody can
     /// put such a mark in the place of what was said. A log that was not read to its end may still have that event.
     pub(crate) fn settled(mut self) -> Scan {
-        if self.erased.is_empty() || self.stop.is_some() {
+        if self.erased.is_empty() {
             return self;
         }
-        let told: BTreeSet<(EventId, &str)> = self.left().map(|left| (left.event, left.kind.name())).collect();
-        let is_told = |gone: &Gone| told.contains(&(gone.what.id, gone.what.name.as_str()));
-        let Some(first) = self.erased.iter().position(|gone| !is_told(gone)) else { return self };
-        drop(told);
+        self.note_left();
+        let unnamed = self.erased.iter().position(|gone| gone.what.by.is_none());
+        let Some(first) = unnamed.filter(|_| self.stop.is_none()) else { return self };
         let rest = self.erased.split_off(first);
         let Some(Gone { what, prev, at }) = rest.first() else { return self };
-        let problem = "it has an erasure mark in the place of its content, and no `erased` event names it: somebody has \
-                       removed what it said";
+        let problem = "it has an erasure mark in the place of its content, and no later `erased` event names it: somebody \
+                       has removed what it said";
         // What is left of others may be said behind the place where this ends.
         self.put_left();
         self.events.retain(|event| event.id < what.id);
@@ -123,22 +113,47 @@ impl Scan {
         self.stop = Some(Stop::Damaged { problem: problem.into() });
         self
     }
+
+    /// Notes of each erased event which `erased` event says what is left of it, and whether that is what an erasure leaves.
+    fn note_left(&mut self) {
+        let told = left(&self.events);
+        for Gone { what, .. } in &mut self.erased {
+            if let Some((by, left)) = told.get(&(what.id, what.name.as_str())) {
+                (what.by, what.reworded) = (Some(*by), !left.kind.is_wordless());
+            }
+        }
+    }
+
     /// Puts what is left of erased events in their places, so that a fold gives the state that it gave before.
     fn put_left(&mut self) {
         if self.erased.is_empty() {
             return;
         }
-        let mut left: BTreeMap<EventId, EventKind> = self.left().map(|left| (left.event, left.kind.clone())).collect();
+        let told = left(&self.events);
         let is_there = |gone: &&ErasedEvent| self.events.binary_search_by_key(&gone.id, |event| event.id).is_ok();
         let found = self.erased.iter().map(|gone| &gone.what).filter(|gone| !is_there(gone)).filter_map(|gone| {
             // A fact cannot become another one by being erased.
-            let kind = left.remove(&gone.id).filter(|kind| kind.name() == gone.name)?;
-            Some(Event { id: gone.id, ts: gone.ts, turn: gone.turn, mail: gone.mail, kind })
+            let (_, left) = told.get(&(gone.id, gone.name.as_str()))?;
+            Some(Event { id: gone.id, ts: gone.ts, turn: gone.turn, mail: gone.mail, kind: left.kind.clone() })
         });
         let found: Vec<Event> = found.collect();
         self.events.extend(found);
         self.events.sort_by_key(|event| event.id);
     }
+}
+
+/// What `erased` events say is left of earlier ones, by number and type, and which of them says so: the last one counts.
+fn left(events: &[Event]) -> BTreeMap<(EventId, &str), (EventId, &Left)> {
+    let mut told = BTreeMap::new();
+    for event in events {
+        let EventKind::Erased(data) = &event.kind else { continue };
+        // What is erased comes first, and of an erasure that was itself erased nothing is left that tells of others.
+        let is_nested = |left: &Left| matches!(&left.kind, EventKind::Erased(inner) if !inner.left.is_empty());
+        for left in data.left.iter().filter(|left| left.event < event.id && !is_nested(left)) {
+            told.insert((left.event, left.kind.name()), (event.id, left));
+        }
+    }
+    told
 }
 
 /// From how many bytes on a second thread is worth its start.
@@ -347,7 +362,10 @@ fn read_line(
     let Head { id, ts, turn, mail, prev, .. } = head;
     match head.body(line)? {
         Some(kind) => scan.events.push(Event { id, ts, turn, mail, kind }),
-        None => scan.erased.push(Gone { what: ErasedEvent { id, ts, turn, mail, name: head.name.into() }, prev, at }),
+        None => {
+            let (name, by, reworded) = (head.name.into(), None, false);
+            scan.erased.push(Gone { what: ErasedEvent { id, ts, turn, mail, name, by, reworded }, prev, at });
+        }
     }
     scan.first.get_or_insert((id.saturating_sub(1), prev));
     (scan.last, scan.hash) = (id, head.hash(line));

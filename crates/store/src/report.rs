@@ -17,6 +17,10 @@ pub struct Report {
     pub head: HeadHash,
     /// The events whose content was erased; their place in the chain was checked, their content is gone.
     pub erased: Vec<EventId>,
+    /// Of each erased event the `erased` event that says what is left of it. Its own line does not cover that any more.
+    pub left_by: BTreeMap<EventId, EventId>,
+    /// The erased events that have words all the same: quotes were taken out of them, or somebody put words there.
+    pub reworded: Vec<EventId>,
     /// The first bad line; what follows it was not read.
     pub damage: Option<Damage>,
     /// How many blobs are there and hold what their names say.

@@ -6,6 +6,7 @@ use crate::report::Report;
 use mainpath_types::{BlobHash, Event, EventId, MailId, Millis, Principal, TenantId, TraceId};
 use serde::{Deserialize, Serialize};
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -295,6 +296,13 @@ impl ReadLog {
         self.damage.is_some() || self.newer
     }
 
+    /// The events in whose place an erasure has left words, or somebody has put some, each with the `erased` event that says them: it
+    /// alone answers for them.
+    pub fn reworded(&self) -> BTreeMap<EventId, EventId> {
+        let reworded = self.erased.iter().filter(|erased| erased.reworded);
+        reworded.filter_map(|erased| Some((erased.id, erased.by?))).collect()
+    }
+
     /// Forgets what lies before.
     pub(crate) fn keep_from(&mut self, from: EventId) {
         let earlier = self.events.partition_point(|event| event.id < from);
@@ -316,6 +324,11 @@ pub struct ErasedEvent {
     pub mail: Option<MailId>,
     /// Its type, as the log line names it.
     pub name: String,
+    /// The `erased` event that says what is left of it; `None` if none does, in a log that was not read to its end.
+    pub by: Option<EventId>,
+    /// Whether words are left of it: quotes were taken out of it, or somebody put words there that it never had. Its own salted hash
+    /// covers neither.
+    pub reworded: bool,
 }
 
 /// How blobs are collected.

@@ -50,6 +50,8 @@ pub(crate) fn report_of(scan: &Scan, file: &str) -> Report {
         head: scan.hash,
         damage: scan.damage(file),
         erased: scan.erased.iter().map(|gone| gone.what.id).collect(),
+        left_by: scan.erased.iter().filter_map(|gone| Some((gone.what.id, gone.what.by?))).collect(),
+        reworded: scan.erased.iter().filter(|gone| gone.what.reworded).map(|gone| gone.what.id).collect(),
         blobs: 0,
         blob_bytes: 0,
         mail: 0,

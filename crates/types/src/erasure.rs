@@ -3,8 +3,9 @@
 
 use crate::{
     BlobHash, CallRetried, Event, EventKind, FileChange, Goal, GoalOp, LateResult, LeftOutNote, Part, PlannedCall,
-    Source, ToolOutput,
+    Source, Spec, ToolOutput,
 };
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// What stands where words were erased.
@@ -33,16 +34,16 @@ impl StandIns {
                 .cloned()
                 .flat_map(|mut op| op.texts_mut().into_iter().map(std::mem::take).collect::<Vec<_>>())
             {
-                let number = text.strip_prefix(ERASED).and_then(|number| number.trim().parse().ok());
-                names.last = names.last.max(number.unwrap_or(0));
+                names.last = names.last.max(number_of(&text).unwrap_or(0));
             }
         }
         names
     }
 
     fn of(&mut self, text: &mut String) {
-        // What says nothing has no words, and a number is a goal's own.
-        if text.trim().is_empty() || text.starts_with(ERASED) || text.trim().parse::<u32>().is_ok() {
+        // What says nothing has no words, and a number is a goal's own. What only begins like a stand-in is none.
+        let is_stand_in = text == ERASED || number_of(text).is_some();
+        if text.trim().is_empty() || is_stand_in || text.trim().parse::<u32>().is_ok() {
             return;
         }
         let next = self.last + 1;
@@ -52,7 +53,50 @@ impl StandIns {
     }
 }
 
+/// The number of a stand-in, where a text is exactly one.
+fn number_of(text: &str) -> Option<usize> {
+    let number = text.strip_prefix(ERASED)?.strip_prefix(' ')?;
+    number.parse().ok().filter(|read: &usize| read.to_string() == number)
+}
+
 impl EventKind {
+    /// Whether there is anything left to erase in it, also after an erasure that has taken out only quotes.
+    pub fn has_words(&self) -> bool {
+        match self {
+            EventKind::Erased(data) => !data.left.is_empty(),
+            _ => *self != self.without_words(),
+        }
+    }
+
+    /// Whether it is what an erasure leaves of an event that was erased whole. Of an event whose type has no words an erasure leaves
+    /// nothing, because it takes out nothing.
+    pub fn is_wordless(&self) -> bool {
+        let has_no_words = matches!(
+            self,
+            EventKind::MessageJoined(_)
+                | EventKind::RunStarted(_)
+                | EventKind::RunFinished(_)
+                | EventKind::ModelRequested(_)
+                | EventKind::ModelAbandoned(_)
+                | EventKind::RetryDue(_)
+                | EventKind::ActionStarted(_)
+                | EventKind::CallReopened(_)
+                | EventKind::CallDelayed(_)
+                | EventKind::CallDue(_)
+                | EventKind::CallCancelling(_)
+                | EventKind::CallProbing(_)
+                | EventKind::TurnFinished(_)
+                | EventKind::ContinueRequested(_)
+                | EventKind::BranchClosed(_)
+                | EventKind::CallsRecalled(_)
+                | EventKind::TailCut(_)
+                | EventKind::ClearRequested(_)
+                | EventKind::Forked(_)
+                | EventKind::Omitted(_)
+        );
+        !has_no_words && !self.has_words()
+    }
+
     /// The same fact without what people, models and tools said in it. Numbers, sizes, names of tools, ids of rules and
     /// decisions stay, so that the state which follows is the same.
     #[must_use]
@@ -105,15 +149,7 @@ impl EventKind {
         let mut kind = self.clone();
         match &mut kind {
             EventKind::SpecChanged(data) => {
-                if !data.spec.instructions.is_empty() {
-                    data.spec.instructions = ERASED.into();
-                }
-                wipe_text(&mut data.spec.system_prompt);
-                if let Some(preset) = data.spec.preset.as_mut().filter(|preset| !preset.instructions.is_empty()) {
-                    preset.instructions = ERASED.into();
-                }
-                wipe_text(&mut data.spec.name);
-                data.spec.output_schema = data.spec.output_schema.take().map(|_| true.into());
+                wipe_spec(&mut data.spec);
             }
             EventKind::MessageQueued(data) => {
                 wipe(&mut data.parts);
@@ -125,7 +161,7 @@ impl EventKind {
                 data.demanded.clear();
             }
             EventKind::MessageReceived(data) => {
-                data.text = ERASED.into();
+                blank(&mut data.text);
                 wipe_text(&mut data.conversation);
             }
             EventKind::MessageImported(data) => {
@@ -142,10 +178,10 @@ impl EventKind {
             }
             EventKind::SkillSelected(data) => {
                 wipe(&mut data.parts);
-                data.reason = ERASED.into();
+                blank(&mut data.reason);
             }
             EventKind::ResourceLoaded(data) => {
-                data.path = ERASED.into();
+                blank(&mut data.path);
                 wipe_text(&mut data.section);
             }
             EventKind::RunClosing(data) => wipe_text(&mut data.why),
@@ -157,13 +193,13 @@ impl EventKind {
             }
             EventKind::ModelMalformed(data) => {
                 wipe(&mut data.parts);
-                data.problem = ERASED.into();
+                blank(&mut data.problem);
                 data.sent = None;
             }
-            EventKind::ModelFailed(data) => data.error.message = ERASED.into(),
+            EventKind::ModelFailed(data) => blank(&mut data.error.message),
             EventKind::ApprovalGranted(data) => {
                 data.arguments = data.arguments.take().map(|_| "{}".into());
-                data.verdict.iter_mut().for_each(|verdict| verdict.reason = ERASED.into());
+                data.verdict.iter_mut().for_each(|verdict| blank(&mut verdict.reason));
                 data.places.clear();
                 data.asking.iter_mut().for_each(|asking| wipe_text(&mut asking.default));
             }
@@ -179,28 +215,27 @@ impl EventKind {
             EventKind::FilesRestored(data) => data.changes.clear(),
             EventKind::FilesKept(data) => data.changes.clear(),
             EventKind::GoalsChanged(data) => data.ops.iter_mut().for_each(|op| wipe_op(op, names)),
-            EventKind::MailRefused(data) => data.problem = ERASED.into(),
+            EventKind::MailRefused(data) => blank(&mut data.problem),
             EventKind::CompactionRequested(data) => wipe_text(&mut data.hint),
             EventKind::Compacted(data) => {
                 wipe_text(&mut data.text);
-                data.floor.iter_mut().for_each(|floor| floor.text = ERASED.into());
+                data.floor.iter_mut().for_each(|floor| blank(&mut floor.text));
                 wipe_note(&mut data.note);
             }
-            EventKind::TraceNamed(data) => data.name = ERASED.into(),
+            EventKind::TraceNamed(data) => blank(&mut data.name),
             EventKind::ContextCut(data) => wipe_note(&mut data.note),
-            EventKind::BranchOpened(data) => data.plan.iter_mut().for_each(|plan| plan.text = ERASED.into()),
+            EventKind::BranchOpened(data) => data.plan.iter_mut().for_each(|plan| blank(&mut plan.text)),
             EventKind::Injected(data) => {
-                data.text = ERASED.into();
-                for hook in data.hooks.iter_mut().filter(|hook| !hook.text.is_empty()) {
-                    hook.text = ERASED.into();
-                }
+                blank(&mut data.text);
+                data.hooks.iter_mut().for_each(|hook| blank(&mut hook.text));
                 data.hooks.iter_mut().for_each(|hook| wipe_text(&mut hook.problem));
             }
-            EventKind::SubTraceStarted(data) => data.task = ERASED.into(),
+            EventKind::SubTraceStarted(data) => blank(&mut data.task),
             EventKind::SubTraceCompleted(data) => {
-                data.handed.answer = ERASED.into();
+                blank(&mut data.handed.answer);
                 wipe_text(&mut data.handed.problem);
                 data.handed.files.clear();
+                data.handed.patch = None;
             }
             EventKind::MessageJoined(_)
             | EventKind::RunStarted(_)
@@ -240,6 +275,7 @@ impl EventKind {
             EventKind::FilesRestored(data) => kept(&data.changes, &mut found),
             EventKind::SubTraceCompleted(data) => found.extend(data.handed.patch.clone()),
             EventKind::FilesKept(data) => kept(&data.changes, &mut found),
+            EventKind::Erased(data) => found.extend(data.left.iter().flat_map(|left| left.kind.blobs())),
             _ => {}
         }
         found
@@ -280,7 +316,7 @@ fn wipe(parts: &mut Vec<Part>) {
 }
 
 fn wipe_note(note: &mut Option<LeftOutNote>) {
-    note.iter_mut().for_each(|note| note.text = ERASED.into());
+    note.iter_mut().for_each(|note| blank(&mut note.text));
 }
 
 /// So many letters of a text in a row are a quote of it.
@@ -313,14 +349,49 @@ fn unquote(text: &mut String, said: &[String]) -> bool {
     found
 }
 
-fn wipe_text(text: &mut Option<String>) {
-    *text = text.take().map(|_| ERASED.into());
+/// A text that is there.
+fn blank(text: &mut String) {
+    if !text.is_empty() {
+        *text = ERASED.into();
+    }
 }
+
+fn wipe_text(text: &mut Option<String>) {
+    text.iter_mut().for_each(blank);
+}
+
+/// What the owner, the caller and files tell the agent, in whichever field. Rules stay: they hold for what is still to come.
+fn wipe_spec(spec: &mut Spec) {
+    blank(&mut spec.instructions);
+    blank(&mut spec.own_instructions);
+    wipe_text(&mut spec.system_prompt);
+    spec.preset.iter_mut().for_each(|preset| blank(&mut preset.instructions));
+    wipe_text(&mut spec.name);
+    // Whoever has a text can try it against its hash.
+    spec.instruction_parts.clear();
+    spec.output_schema = spec.output_schema.take().map(|_| true.into());
+    wipe_text(&mut spec.relations.agent_type);
+    for (name, value) in &mut spec.relations.context {
+        match value {
+            Value::Object(fields) if OWN_CONTEXT.contains(&name.as_str()) => {
+                if let Some(told) = fields.get_mut("instructions").filter(|told| !told.is_null()) {
+                    *told = ERASED.into();
+                }
+            }
+            _ => *value = ERASED.into(),
+        }
+    }
+}
+
+/// What Mainpath itself keeps in the context of an agent: where an imported trace came from, the settings of a conversation of OpenAI's
+/// clients. Of these only what the agent is told is erased.
+const OWN_CONTEXT: [&str; 2] = ["reconstructed", "openai"];
 
 fn wipe_output(output: &mut ToolOutput) {
     wipe(&mut output.content);
     output.artifacts.clear();
     output.changes.clear();
+    output.notices = Box::default();
     wipe_text(&mut output.title);
     wipe_text(&mut output.long_term_memory);
 }
@@ -330,15 +401,17 @@ fn wipe_planned(call: &mut PlannedCall) {
     wipe_text(&mut call.answer);
     call.arguments = call.arguments.take().map(|_| "{}".into());
     call.offer = None;
-    call.destinations.iter_mut().for_each(|destination| destination.value = ERASED.into());
+    call.destinations.iter_mut().for_each(|destination| blank(&mut destination.value));
     call.places.clear();
     call.asking.iter_mut().for_each(|asking| wipe_text(&mut asking.default));
-    call.verdict.iter_mut().for_each(|verdict| verdict.reason = ERASED.into());
+    call.verdict.iter_mut().for_each(|verdict| blank(&mut verdict.reason));
 }
 
 fn wipe_goal(goal: &mut Goal) {
-    (goal.description, goal.reason) = (ERASED.into(), String::new());
+    blank(&mut goal.description);
+    goal.reason.clear();
     wipe_text(&mut goal.summary);
+    wipe_text(&mut goal.step);
 }
 
 fn unquote_goal(goal: &mut Goal, said: &[String]) {
@@ -366,7 +439,7 @@ fn wipe_op(op: &mut GoalOp, names: &mut StandIns) {
         GoalOp::Unpin { .. } => {}
         GoalOp::Focus { .. } | GoalOp::Done { .. } | GoalOp::Abandon { .. } | GoalOp::Terms { .. } => {
             let said = op.texts_mut().into_iter().filter(|text| !text.trim().is_empty());
-            said.for_each(|text| *text = ERASED.into());
+            said.for_each(blank);
         }
     }
 }
@@ -419,5 +492,31 @@ mod tests {
         for text in ["Pay the invoice", "yesterday", "They said yes and no.", ""] {
             assert_eq!(after(text), (false, text.into()), "{text}");
         }
+    }
+
+    #[test]
+    fn what_only_begins_like_a_stand_in_is_erased_like_any_text() {
+        let ops = |texts: &[&str]| {
+            let ops = texts.iter().map(|text| GoalOp::Pin { text: (*text).into() }).collect();
+            EventKind::from(crate::GoalsChanged { ops, by: crate::Principal::local_user() })
+        };
+        let said = ops(&["(erased) and pay", "(erased) 07", "(erased)  7", "(erased) 7", "(erased)", "9", "", "pay"]);
+        let left = said.without_words();
+        assert_eq!(
+            left,
+            ops(&["(erased) 1", "(erased) 2", "(erased) 3", "(erased) 7", "(erased)", "9", "", "(erased) 4"])
+        );
+        assert!(said.has_words() && !left.has_words() && left.is_wordless());
+    }
+
+    #[test]
+    fn an_event_without_words_is_no_erasure_and_one_that_tells_of_others_is_not_wordless() {
+        let due = EventKind::from(crate::RetryDue {});
+        assert!(!due.has_words() && !due.is_wordless());
+        let by = crate::Principal::local_user();
+        let empty = EventKind::from(crate::Erased { left: Vec::new(), by: by.clone(), why: Some("asked for".into()) });
+        assert!(empty.is_wordless() && !empty.has_words());
+        let left = vec![crate::Left { event: 1, kind: due }];
+        assert!(!EventKind::from(crate::Erased { left, by, why: None }).is_wordless());
     }
 }

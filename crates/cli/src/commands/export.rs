@@ -13,7 +13,9 @@ use mainpath::runtime::import::Extent;
 use mainpath::text::fenced;
 use mainpath::trace::Export;
 use mainpath::types::TraceId;
+use rustix::fs::OFlags;
 use std::fmt::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// `mainpath export`
@@ -31,6 +33,9 @@ pub struct ExportArgs {
     /// .trace]
     #[arg(short, long, value_name = "PATH")]
     pub out: Option<PathBuf>,
+    /// Replace the file if it is there
+    #[arg(long, requires = "out")]
+    pub force: bool,
 }
 
 /// What an export writes.
@@ -109,7 +114,7 @@ pub async fn export(args: ExportArgs) -> Result<Exit, Failure> {
     };
     match &args.out {
         None => out(&foreign(text.trim_end()))?,
-        Some(file) => put(file, text.as_bytes())?,
+        Some(file) => put(file, text.as_bytes(), args.force)?,
     }
     Ok(Exit::Ok)
 }
@@ -131,12 +136,27 @@ fn done(folder: Result<PathBuf, Error>) -> Result<Exit, Failure> {
     out(&folder?.display().to_string()).map(|()| Exit::Ok)
 }
 
-fn put(file: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let write = || {
+/// Writes the file. What a link leads to is somebody else's, and a file that is there may be the only one of its kind.
+fn put(file: &Path, bytes: &[u8], force: bool) -> Result<(), Failure> {
+    let name = file.display();
+    let found = std::fs::symlink_metadata(file).ok();
+    match &found {
+        Some(data) if data.is_symlink() => {
+            return Err(Failure::usage(format!("{name} is a link; export to a file, or without --out")));
+        }
+        Some(data) if data.is_file() && !force => {
+            return Err(Failure::usage(format!("{name} already exists; --force replaces it")));
+        }
+        _ => {}
+    }
+    let write = || -> std::io::Result<()> {
         if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder)?;
         }
-        std::fs::write(file, bytes)
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).create_new(found.is_none()).truncate(found.is_some());
+        options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
+        std::io::Write::write_all(&mut options.open(file)?, bytes)
     };
-    write().map_err(|error: std::io::Error| Failure::error(format!("{} cannot be written: {error}", file.display())))
+    write().map_err(|error| Failure::error(format!("{name} cannot be written: {error}")))
 }

@@ -7,7 +7,7 @@ use crate::runs::held::tell;
 use crate::ui::out::out;
 use crate::ui::person::person_only;
 use crate::ui::text::{count, number, one_line, span};
-use clap::Args;
+use clap::{ArgGroup, Args};
 use mainpath::Installation;
 use mainpath::Logs;
 use mainpath::core::{EffectKey, Machine, pending};
@@ -54,14 +54,15 @@ pub struct PurgeArgs {
 
 /// `mainpath erase`
 #[derive(Args, Debug)]
+#[command(group(ArgGroup::new("what").required(true).args(["message", "all"])))]
 pub struct EraseArgs {
     /// The trace (its id or a unique part of it)
     pub trace: String,
     /// The number of a message, as `mainpath show` prints it. May be repeated
-    #[arg(long, value_name = "SEQ", value_parser = seq, required_unless_present = "all")]
+    #[arg(long, value_name = "SEQ", value_parser = seq)]
     pub message: Vec<Seq>,
-    /// All messages of the trace, and its instructions
-    #[arg(long, conflicts_with = "message")]
+    /// All messages of the trace, its instructions, name and context. Rules that it was given stay: they hold for what comes
+    #[arg(long)]
     pub all: bool,
     /// Also in its forks and in the trace that it was forked from
     #[arg(long)]

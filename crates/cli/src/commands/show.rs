@@ -19,8 +19,10 @@ use mainpath::Logs;
 use mainpath::core::{Bodies, Node, NodeKind, State, short_name, status};
 use mainpath::imported::reconstructed_from;
 use mainpath::listing::{INTERRUPTED, standing};
-use mainpath::runtime::{EnvModels, Hydrated, replay as again, views, wire::Projector};
-use mainpath::trace::offered_rule;
+use mainpath::runtime::import::Extent;
+use mainpath::runtime::{EnvModels, Hydrated, replay as again, views};
+use mainpath::store::ReadLog;
+use mainpath::trace::{Export, offered_rule, reworded_by, spec_of};
 use mainpath::types::{Event, EventId, EventKind, FinishReason, Seq, Spent, TraceId};
 use std::sync::Arc;
 
@@ -66,8 +68,8 @@ pub async fn show(args: ShowArgs) -> Result<Exit, Failure> {
     let trace = logs.find_anywhere(args.trace.as_deref()).await?;
     // Asked first: what its owner wrote before it went is then read.
     let is_driven = logs.is_driven(&trace)?;
-    let (log, state, bodies) = logs.read(&trace).await?;
-    let mut bodies = Hydrated::new(&bodies);
+    let (log, state, read) = logs.read(&trace).await?;
+    let mut bodies = Hydrated::new(&read);
     if !args.events {
         // What was said is shown whole. The long output of a tool is named by its blob, as is all whose blob is gone.
         let said = |node: &Node| !matches!(node.kind, NodeKind::Result(_));
@@ -76,21 +78,21 @@ pub async fn show(args: ShowArgs) -> Result<Exit, Failure> {
         }
     }
     if args.events {
-        let mut projector = Projector::new(trace.clone());
-        for event in &log.events {
-            for line in projector.project(event) {
-                out(&line.to_string())?;
-            }
+        for line in Export::new(logs.of(&trace, &log, &state, &read), Extent::Said).wire() {
+            out(&line.to_string())?;
         }
     } else if args.all {
         tree(&state, &bodies, &sizes(&logs, &log.events).await)?;
+        for (event, by) in log.reworded() {
+            out(&format!("event {event}: {}", reworded_by(by)))?;
+        }
     } else {
         let then = match says_first(&logs, &log, &state).await? {
             Some(how) => how,
             None if log.read_only() => format!("its process ended; to continue in a copy: mainpath fork {trace}"),
             None => format!("its process ended; mainpath resume {trace}"),
         };
-        path(&logs, &trace, is_driven, &then, &log.events, &state, &bodies).await?;
+        path(&logs, &trace, is_driven, &then, &log, &state, &bodies).await?;
     }
     if let Some(damage) = &log.damage {
         return Err(Failure::error(format!("the log is damaged: {damage}; everything before that was read")));
@@ -127,14 +129,12 @@ async fn path(
     trace: &TraceId,
     is_driven: bool,
     then: &str,
-    events: &[Event],
+    log: &ReadLog,
     state: &State,
     bodies: &Hydrated<'_>,
 ) -> Result<(), Failure> {
-    let spec = events.iter().rev().find_map(|event| match &event.kind {
-        EventKind::SpecChanged(data) => Some(&*data.spec),
-        _ => None,
-    });
+    let (events, reworded) = (log.events.as_slice(), log.reworded());
+    let spec = spec_of(log);
     out(&format!("trace   {trace}"))?;
     let named = state.name.as_deref().or(spec.and_then(|spec| spec.name.as_deref()));
     let name = match named {
@@ -180,7 +180,8 @@ async fn path(
         let (used, text) = (used(bodies, kind, event), run_body(state, bodies, &sizes, kind, event));
         let Some(text) = text else { continue };
         out("")?;
-        out(&format!("#{seq} {}{used}", role(kind)))?;
+        let mark = reworded.get(&event).map(|by| format!("  ({})", reworded_by(*by))).unwrap_or_default();
+        out(&format!("#{seq} {}{used}{mark}", role(kind)))?;
         for line in text.lines() {
             out(&format!("   {line}"))?;
         }

@@ -4,9 +4,10 @@ use crate::exit::{Exit, Failure};
 use crate::ui::out::out;
 use crate::ui::person::person_only;
 use clap::Args;
-use mainpath::Logs;
 use mainpath::proof::{OwnerKey, Witness, sign as sign_head};
 use mainpath::store::scheduler::system_clock;
+use mainpath::{Home, Logs};
+use rustix::fs::{Access, access};
 use std::path::PathBuf;
 
 /// `mainpath sign`
@@ -33,6 +34,9 @@ pub struct SignArgs {
     /// Give each signed head to this command, as a line on its standard input [default: sign.witness_command]
     #[arg(long, value_name = "COMMAND")]
     pub witness_command: Option<String>,
+    /// Sign also where words of signed events were erased since and others left: you say that these are right
+    #[arg(long, conflicts_with_all = ["new_key", "public_key"])]
+    pub with_erasures: bool,
     /// Print the signed heads as JSON lines
     #[arg(long)]
     pub json: bool,
@@ -41,6 +45,13 @@ pub struct SignArgs {
 /// `mainpath sign`
 pub async fn sign(args: SignArgs) -> Result<Exit, Failure> {
     person_only("sign")?;
+    let data = Home::find()?.data;
+    if data.exists() && access(&data, Access::WRITE_OK).is_err() {
+        return Err(Failure::error(format!(
+            "signing writes beside the logs, and {} cannot be written; to only check: mainpath verify --signed",
+            data.display()
+        )));
+    }
     let logs = Logs::open()?;
     if args.new_key {
         let file = logs.home.signing_key();
@@ -53,6 +64,7 @@ pub async fn sign(args: SignArgs) -> Result<Exit, Failure> {
         let public = signing.key.public();
         return out(if args.pem { public.pem() } else { public.to_string() }.trim_end()).map(|()| Exit::Ok);
     }
+    signing.with_erasures = args.with_erasures;
     // Those that are named come in place of those of the configuration.
     if args.witness.is_some() || args.witness_command.is_some() {
         let command = args.witness_command.map(Witness::Command);
@@ -72,8 +84,14 @@ pub async fn sign(args: SignArgs) -> Result<Exit, Failure> {
     let mut failed: Vec<String> = Vec::new();
     for trace in &traces {
         match sign_head(logs.at(trace), &signing, system_clock()).await {
-            Ok(said) if args.json => out(&said.line)?,
-            Ok(said) => out(&format!("{trace}: signed event {}, head {}", said.event, said.head))?,
+            Ok(signed) => {
+                let said = signed.statement;
+                match args.json {
+                    true => out(&said.line)?,
+                    false => out(&format!("{trace}: signed event {}, head {}", said.event, said.head))?,
+                }
+                failed.extend(signed.untold.into_iter().map(|why| format!("{trace} is signed, but {why}")));
+            }
             // The others are signed all the same.
             Err(error) => failed.push(error.message().into()),
         }

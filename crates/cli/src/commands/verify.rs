@@ -5,10 +5,10 @@ use crate::exit::{Exit, Failure, logs};
 use crate::ui::out::out;
 use crate::ui::text::{count, number, one_line};
 use clap::Args;
-use mainpath::Logs;
 use mainpath::proof::{Proof, PublicKey, Witnessed, verify_signed};
 use mainpath::store::Report;
-use mainpath::types::TraceId;
+use mainpath::types::{EventId, TraceId};
+use mainpath::{Home, Logs};
 use std::path::PathBuf;
 
 /// `mainpath verify`
@@ -20,7 +20,7 @@ pub struct VerifyArgs {
     #[arg(long)]
     pub signed: bool,
     /// A public key whose signatures count: its 43 characters, PEM, or a file (may be repeated) [default: your own key, and sign.trusted]
-    #[arg(long, value_name = "PUBLIC", requires = "signed")]
+    #[arg(long, value_name = "PUBLIC", requires = "signed", allow_hyphen_values = true)]
     pub key: Vec<String>,
     /// Compare with the signed heads in this file as well [default: sign.witness]
     #[arg(long, value_name = "FILE", requires = "signed")]
@@ -32,6 +32,10 @@ pub struct VerifyArgs {
 
 /// `mainpath verify`
 pub async fn verify(args: VerifyArgs) -> Result<Exit, Failure> {
+    if args.signed && (args.key.is_empty() || args.witness.is_none()) {
+        // What cannot be read may name the witness, and without it the log may look like more than it is.
+        Home::find()?;
+    }
     let logs = logs()?;
     if args.signed {
         return against_signatures(&logs, args).await;
@@ -69,6 +73,12 @@ fn tell(trace: &TraceId, report: &Report) -> Result<Vec<String>, Failure> {
         1 => out("1 event was erased; the chain still verifies")?,
         n => out(&format!("{n} events were erased; the chain still verifies"))?,
     }
+    for event in &report.reworded {
+        let by = report.left_by.get(event).copied().unwrap_or_default();
+        out(&format!(
+            "event {event} was erased in part: what it says is what event {by} left of it, and not covered by its own hash"
+        ))?;
+    }
     let damage = report.damage.as_ref().map(ToString::to_string);
     Ok(damage.into_iter().chain(report.faults.iter().cloned()).collect())
 }
@@ -76,12 +86,16 @@ fn tell(trace: &TraceId, report: &Report) -> Result<Vec<String>, Failure> {
 /// `mainpath verify --signed`
 async fn against_signatures(logs: &Logs, args: VerifyArgs) -> Result<Exit, Failure> {
     let trusted = trusted(logs, &args.key)?;
-    let witness = args.witness.as_deref().or(logs.home.config.sign.witness.as_deref());
-    let witness = witness.map(Witnessed::read).transpose()?;
+    let witness = args.witness.map_or_else(|| logs.home.witness(), |named| Ok(Some(named)))?;
+    let witness = witness.as_deref().map(Witnessed::read).transpose()?;
     let (mut traces, mut gone) = (Vec::new(), Vec::new());
     if args.all {
         traces = logs.store.names(&logs.scope)?;
-        traces.retain(|trace| logs.is_there(trace));
+        // Also one that has lost its log, and still has the signatures.
+        let has_signatures = |trace: &TraceId| {
+            logs.store.trace_dir(&logs.scope.tenant, trace).join("signatures.jsonl").symlink_metadata().is_ok()
+        };
+        traces.retain(|trace| logs.is_there(trace) || has_signatures(trace));
         traces.sort_unstable();
         let named = witness.as_ref().map(|witness| witness.traces(logs.scope.tenant.as_str())).unwrap_or_default();
         gone = named.into_iter().filter(|name| traces.iter().all(|trace| trace.as_str() != name)).collect();
@@ -102,6 +116,10 @@ async fn against_signatures(logs: &Logs, args: VerifyArgs) -> Result<Exit, Failu
         let fault = format!("{name}: the witness has signed heads of it, and it is not here: removed, or lost");
         out(&format!("not proven: {}", one_line(&fault)))?;
         wrong.push(fault);
+    }
+    if traces.is_empty() && wrong.is_empty() {
+        out("not proven: there is no trace here, and so no head of one is signed")?;
+        wrong.push("there is no trace here, and so no head of one is signed".into());
     }
     let Some(first) = wrong.first() else { return Ok(Exit::Ok) };
     let more = match wrong.len() - 1 {
@@ -147,7 +165,13 @@ fn proved(trace: &TraceId, proof: &Proof) -> Result<Vec<String>, Failure> {
     }
     if !proof.erased.is_empty() {
         let erased = count(proof.erased.len() as u64, "signed event");
-        out(&format!("{erased} erased: that they were there is proven, what they said is gone"))?;
+        let by: Vec<String> = proof.left_by.iter().map(EventId::to_string).collect();
+        let left = match by.as_slice() {
+            [] => String::new(),
+            [one] => format!("; what stands in their places is from event {one}, which is not signed"),
+            many => format!("; what stands in their places is from events {}, which are not signed", many.join(", ")),
+        };
+        out(&format!("{erased} erased: that they were there is proven, what they said is gone{left}"))?;
     }
     for fault in &faults {
         out(&format!("not proven: {}", one_line(fault)))?;

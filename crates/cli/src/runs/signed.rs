@@ -12,7 +12,11 @@ pub async fn sign_at_end(logs: &Logs, trace: &TraceId) {
         return;
     }
     let signed = async { sign(logs.at(trace), &logs.home.signing()?, system_clock()).await };
-    if let Err(error) = signed.await {
-        eprintln!("! {}", plain(&format!("the end of {trace} could not be signed: {}", error.message())));
+    let told = match signed.await {
+        Ok(signed) => signed.untold.into_iter().map(|why| format!("the end of {trace} is signed, but {why}")).collect(),
+        Err(error) => vec![format!("the end of {trace} could not be signed: {}", error.message())],
+    };
+    for line in told {
+        eprintln!("! {}", plain(&line));
     }
 }

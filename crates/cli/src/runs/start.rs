@@ -83,7 +83,7 @@ pub async fn begin(
             eprintln!("mainpath: {note}");
         }
         if demo {
-            eprintln!("mainpath: the folder is {}", workspace.display());
+            eprintln!("mainpath: the folder is {0}; to remove it later: rm -r {0}", workspace.display());
         }
     }
     warn(app, &chosen.model, &args.output);

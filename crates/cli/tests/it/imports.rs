@@ -549,8 +549,8 @@ fn who_goes_on_with_a_session_works_where_they_are_and_with_tools() {
     let trace = place.ok(&["import"]).trim().to_string();
     let server = scripted(vec![Answer::text("Here.")]);
     assert_eq!(place.run_on(&server, &["--trace", &trace, "Go on."]).code, 0);
-    let specs = place.events(&trace).into_iter().filter(|event| event["type"] == "spec_changed");
-    let spec = specs.last().unwrap()["data"]["spec"].clone();
+    let mut specs = place.events(&trace).into_iter().filter(|event| event["type"] == "spec_changed");
+    let spec = specs.next_back().unwrap()["data"]["spec"].clone();
     assert_eq!(spec["workspace"], place.work.display().to_string());
     assert!(spec["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == "bash"), "{spec:#}");
 }

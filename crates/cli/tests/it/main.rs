@@ -22,6 +22,7 @@ mod elsewhere;
 mod evals;
 mod every_model;
 mod experiences;
+mod exports;
 mod families;
 mod foreign_verifier;
 mod forks;

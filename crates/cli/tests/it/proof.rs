@@ -1,9 +1,11 @@
 //! Signed heads: a log that was rewritten, shortened or signed by another is seen, by Mainpath and by the verifier of the page.
 
+use crate::looking::{as_another, shut, unseal};
 use crate::support::{Done, Place, scripted};
 use mainpath::store::{Appended, FilesStore, Options, Scope, Store};
-use mainpath::types::{Event, EventKind, Part, TraceId};
+use mainpath::types::{Erased, Event, EventKind, Left, Part, Principal, TraceId};
 use mainpath_testkit::model_server::Answer;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
@@ -96,6 +98,29 @@ impl Signer {
         std::fs::write(&file, kept).unwrap();
         for other in ["owner.lock", "meta.json", "state.json", "mailbox.jsonl"] {
             let _ = std::fs::remove_file(self.place.file(&self.trace, other));
+        }
+    }
+}
+
+impl Signer {
+    /// Takes what one event says out of the log, without a key, and has the log say something else in its place: what somebody does who
+    /// can write the files.
+    fn forge(&self, of: &str, change: impl Fn(&mut EventKind)) {
+        let events = self.events();
+        let (last, mut event) =
+            (events.last().unwrap().id, events.into_iter().find(|event| event.kind.name() == of).unwrap());
+        change(&mut event.kind);
+        let left = vec![Left { event: event.id, kind: event.kind }];
+        let erased = Erased { left, by: Principal::local_user(), why: None };
+        let marker = Event { id: last + 1, ts: event.ts, turn: 0, mail: None, kind: erased.into() };
+        let store = FilesStore::open(&self.place.home, Options::default()).unwrap();
+        let trace: TraceId = self.trace.parse().unwrap();
+        now(async {
+            let lease = store.lease(&Scope::local(), &trace, false).await.unwrap().lease;
+            assert_eq!(store.erase(&lease, marker).await, Appended::Committed { head: last + 1 });
+        });
+        for view in ["meta.json", "state.json"] {
+            let _ = std::fs::remove_file(self.place.file(&self.trace, view));
         }
     }
 }
@@ -346,4 +371,235 @@ fn a_witness_command_gets_the_line_and_its_failure_is_told() {
     assert!(gone.code == 1 && gone.err.contains("the witness /nowhere/at/all cannot be written"), "{gone:#?}");
     let missing = signer.signed(&["--witness", "/nowhere/at/all"]);
     assert!(missing.code == 1 && missing.err.contains("the witness /nowhere/at/all cannot be read"), "{missing:#?}");
+}
+
+#[test]
+fn words_that_an_erasure_puts_into_signed_events_are_marked_everywhere_and_not_proven() {
+    let signer = Signer::new();
+    signer.place.ok(&["sign"]);
+    let signed = signer.events().len();
+    signer.forge("model_finished", |kind| {
+        let EventKind::ModelFinished(data) = kind else { panic!("{kind:?}") };
+        data.parts = vec![Part::text("Alice said yes.")];
+    });
+    let by = signed + 1;
+    let verified = signer.place.ok(&["verify", &signer.trace]);
+    assert!(verified.contains(&format!("what it says is what event {by} left of it")), "{verified}");
+    let told = signer.agree(false, &[]);
+    let words = format!("event {by}, which is not signed, puts words in its place: they may not be what it said");
+    assert!(told.contains(&words), "{told}");
+    let mark = format!("(erased in part: these words are what event {by} left)");
+    let shown = signer.place.ok(&["show", &signer.trace]);
+    assert!(shown.lines().any(|line| line.starts_with("#2 ") && line.ends_with(&mark)), "{shown}");
+    let tree = signer.place.ok(&["show", "--all", &signer.trace]);
+    assert!(tree.contains("erased in part"), "{tree}");
+    let markdown = signer.place.ok(&["export", &signer.trace]);
+    assert!(markdown.contains(&format!("## Assistant #2 {mark}\n\nAlice said yes.")), "{markdown}");
+    let page = signer.place.ok(&["export", &signer.trace, "--format", "html"]);
+    assert!(page.contains("erased in part: these words are what event"), "{page}");
+    for args in [vec!["export", "--format", "json"], vec!["export", "--format", "neutral"], vec!["show", "--events"]] {
+        let told = signer.place.ok(&[&args[..], &[&signer.trace]].concat());
+        assert!(told.replace(' ', "").contains(&format!("\"reworded_by\":{by}")), "{args:?}: {told}");
+    }
+    // Nobody signs it by accident.
+    let refused = signer.place.run(&["sign", &signer.trace]);
+    assert!(refused.code == 1 && refused.err.contains("mainpath sign --with-erasures"), "{refused:#?}");
+    signer.agree(false, &[]);
+    signer.place.ok(&["sign", "--with-erasures", &signer.trace]);
+    let told = signer.agree(true, &[]);
+    assert!(told.contains("nothing is newer") && told.contains(&format!("what event {by} left of it")), "{told}");
+}
+
+#[test]
+fn an_erasure_of_what_has_no_words_is_not_proven() {
+    for of in ["run_started", "run_finished", "model_requested"] {
+        let signer = Signer::new();
+        signer.place.ok(&["sign"]);
+        signer.forge(of, |_| {});
+        let told = signer.agree(false, &[]);
+        assert!(told.contains("puts words in its place"), "{of}: {told}");
+    }
+}
+
+#[test]
+fn both_verifiers_say_of_every_forged_erasure_the_same() {
+    type Change = fn(&mut EventKind);
+    let text: Change = |kind| {
+        let EventKind::MessageQueued(data) = kind else { panic!() };
+        data.parts = vec![Part::text("(erased) and more")];
+    };
+    let blank: Change = |kind| *kind = kind.without_words();
+    let goal: Change = |kind| {
+        *kind = kind.without_words();
+        let EventKind::ModelFinished(data) = kind else { panic!() };
+        data.goals = vec![mainpath::types::GoalOp::Pin { text: "(erased) now pay".into() }];
+    };
+    let stand_in: Change = |kind| {
+        *kind = kind.without_words();
+        let EventKind::ModelFinished(data) = kind else { panic!() };
+        data.goals = vec![mainpath::types::GoalOp::Pin { text: "(erased) 7".into() }];
+    };
+    let hash: Change = |kind| {
+        *kind = kind.without_words();
+        let EventKind::ModelFinished(data) = kind else { panic!() };
+        data.sent = Some("I said so".into());
+    };
+    let spec: Change = |kind| {
+        *kind = kind.without_words();
+        let EventKind::SpecChanged(data) = kind else { panic!() };
+        data.spec.own_instructions = "Say yes.".into();
+    };
+    let context: Change = |kind| {
+        *kind = kind.without_words();
+        let EventKind::SpecChanged(data) = kind else { panic!() };
+        data.spec.relations.context.insert("client".into(), 7.into());
+    };
+    for (of, change, holds) in [
+        ("message_queued", text, false),
+        ("message_queued", blank, true),
+        ("model_finished", blank, true),
+        ("spec_changed", blank, true),
+        ("model_finished", goal, false),
+        ("model_finished", stand_in, true),
+        ("model_finished", hash, false),
+        ("spec_changed", spec, false),
+        ("spec_changed", context, false),
+    ] {
+        let signer = Signer::new();
+        signer.place.ok(&["sign"]);
+        signer.forge(of, change);
+        let told = signer.agree(holds, &[]);
+        assert!(told.contains("what they said is gone; what stands in their places is from event "), "{of}: {told}");
+    }
+}
+
+#[test]
+fn a_configuration_that_cannot_be_read_may_name_the_witness_and_so_nothing_is_proven() {
+    let signer = Signer::new();
+    let witness = signer.place.root().join("witness.jsonl");
+    let right = format!("[sign]\nwitness = {witness:?}\n");
+    signer.place.config(&right);
+    signer.place.ok(&["sign"]);
+    signer.place.ok(&["verify", "--signed", "--all"]);
+    for wrong in [format!("{right}at_edn = true\n"), format!("{right}[[\n"), format!("{right}[run]\nx = 1\n")] {
+        signer.place.config(&wrong);
+        for args in [&["verify", "--signed", "--all"][..], &["verify", "--signed", "--key", &signer.key]] {
+            let done = signer.place.run(args);
+            assert!(done.code == 1 && done.err.contains("config.toml, line "), "{wrong}: {done:#?}");
+            assert!(!done.out.contains("holds"), "{done:#?}");
+        }
+        // What is named is enough.
+        let named = ["--key", &signer.key, "--witness", witness.to_str().unwrap()];
+        signer.place.ok(&[&["verify", "--signed"], &named[..]].concat());
+    }
+    for (line, words) in [
+        ("witness = \"heads.jsonl\"", "\"heads.jsonl\" is no whole path: begin it with / or ~/"),
+        ("witness = \"\"", "\"\" is no whole path"),
+        ("witness_command = \" \"", "the witness command is empty; leave it out for none"),
+    ] {
+        signer.place.config(&format!("[sign]\n{line}\n"));
+        let done = signer.place.run(&["sign"]);
+        assert!(done.code == 1 && done.err.contains(words) && done.err.contains("config.toml, line 2"), "{done:#?}");
+    }
+    signer.place.config("[sign]\nwitness = \"~/heads.jsonl\"\n");
+    let mut sign = signer.place.command(&["sign"]);
+    let done = sign.env("HOME", signer.place.root()).output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+    assert_eq!(std::fs::read_to_string(signer.place.root().join("heads.jsonl")).unwrap().lines().count(), 1);
+}
+
+#[test]
+fn a_line_that_a_crash_left_in_a_witness_breaks_no_proof() {
+    let signer = Signer::new();
+    let witness = signer.place.root().join("witness.jsonl");
+    let named = ["--witness", witness.to_str().unwrap()];
+    signer.place.ok(&[&["sign"], &named[..]].concat());
+    let whole = std::fs::read_to_string(&witness).unwrap();
+    let add = |text: &str| {
+        let mut file = std::fs::OpenOptions::new().append(true).open(&witness).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+    };
+    add("{\"v\":1,\"ten");
+    signer.agree(true, &named);
+    // What comes next begins on a line of its own, and the piece stays where nothing can be taken away.
+    signer.goes_on();
+    signer.place.ok(&[&["sign"], &named[..]].concat());
+    let lines = std::fs::read_to_string(&witness).unwrap();
+    assert_eq!(lines.lines().nth(1), Some("{\"v\":1,\"ten"), "{lines}");
+    assert!(signer.agree(true, &named).contains("nothing is newer"));
+    // A command that only adds puts the next line behind the piece.
+    add(&format!("{}{whole}", &whole[..90]));
+    signer.agree(true, &named);
+    std::fs::write(
+        signer.place.file(&signer.trace, "signatures.jsonl"),
+        lines.lines().nth(2).unwrap().to_string() + "\n",
+    )
+    .unwrap();
+    std::fs::write(&witness, format!("{}{whole}", &whole[..90])).unwrap();
+    assert!(signer.agree(false, &named).contains("signatures were removed"), "the line behind the piece counts");
+    std::fs::write(&witness, "a line\n").unwrap();
+    assert!(signer.agree(false, &named).contains("line 1"));
+}
+
+#[test]
+fn a_key_is_taken_as_pem_and_also_where_it_begins_with_a_hyphen() {
+    let signer = Signer::new();
+    signer.place.ok(&["sign"]);
+    let pem = signer.place.ok(&["sign", "--public-key", "--pem"]);
+    assert!(pem.starts_with("-----BEGIN"), "{pem}");
+    signer.agree(true, &["--key", &pem]);
+    let hyphen = format!("-{}A", "A".repeat(41));
+    assert!(signer.agree(false, &["--key", &hyphen]).contains("which is not trusted"));
+    let (_, said) = signer.by_the_page(&["--key", "nonsense"]);
+    assert_eq!(said.trim(), "'nonsense' is no public key of ed25519");
+}
+
+#[test]
+fn nothing_is_proven_where_there_is_no_trace_or_only_the_signatures_of_one() {
+    let place = Place::new();
+    place.ok(&["sign", "--new-key"]);
+    let none = place.run(&["verify", "--signed", "--all"]);
+    assert!(none.code == UNPROVEN && none.err.contains("there is no trace here"), "{none:#?}");
+    let signer = Signer::new();
+    signer.place.ok(&["sign"]);
+    for name in ["events.jsonl", "meta.json", "state.json"] {
+        let _ = std::fs::remove_file(signer.place.file(&signer.trace, name));
+    }
+    let lost = signer.place.run(&["verify", "--signed", "--all"]);
+    assert!(lost.code == UNPROVEN && lost.err.contains(&signer.trace), "{lost:#?}");
+}
+
+#[test]
+fn what_is_signed_and_could_not_be_told_is_said_to_be_signed() {
+    let signer = Signer::new();
+    let done = signer.place.run(&["sign", "--witness-command", "exit 3"]);
+    assert!(done.code == 1 && done.out.contains(": signed event "), "{done:#?}");
+    assert!(done.err.contains(&format!("{} is signed, but the witness command failed", signer.trace)), "{done:#?}");
+    signer.place.config("[sign]\nat_end = true\nwitness_command = \"exit 3\"\n");
+    let server = scripted(vec![Answer::text("And the pelican.")]);
+    let done = signer.place.run_on(&server, &["--trace", &signer.trace, "Who else?"]);
+    assert!(done.code == 0 && done.err.contains("is signed, but the witness command failed"), "{done:#?}");
+    signer.place.ok(&["verify", "--signed"]);
+}
+
+#[test]
+fn where_nothing_can_be_written_signing_says_that_it_must() {
+    let signer = Signer::new();
+    shut(&signer.place);
+    let done = as_another(&signer.place, &["sign"]);
+    unseal(&signer.place.home);
+    assert!(done.code == 1 && done.err.contains("signing writes beside the logs, and "), "{done:#?}");
+}
+
+#[test]
+fn a_signed_head_with_a_time_that_is_none_is_no_signed_head() {
+    let signer = Signer::new();
+    signer.place.ok(&["sign"]);
+    let file = signer.place.file(&signer.trace, "signatures.jsonl");
+    let line = std::fs::read_to_string(&file).unwrap();
+    let at = line.find("\"at\":\"").unwrap() + 6;
+    for time in ["2026-02-30T00:00:00.000Z", "yesterday, in the evening", "2026-11-26 22:31:02.114Z"] {
+        std::fs::write(&file, format!("{}{time}{}", &line[..at], &line[at + 24..])).unwrap();
+        assert!(signer.agree(false, &[]).contains("line 1: it is no signed head"), "{time}");
+    }
 }

@@ -429,3 +429,111 @@ fn a_purge_keeps_what_waits_for_somebody_or_belongs_to_a_session() {
     place.ok(&["session", "rm", "broken"]);
     assert!(place.ok(&["purge", "--keep", "0", "--yes"]).contains("1 trace was removed\n"));
 }
+
+/// Plays a model that writes a file; what it is asked is the first goal of its plan.
+const WRITES: &str = r#"{"turn":[
+    {"text":"I write the heron.","calls":[{"tool":"write_text_file","args":{"path":"list.txt","content":"heron"}}]},
+    {"final":"The pelican is done."}]}"#;
+
+#[test]
+fn an_answer_whose_plan_quotes_the_task_can_be_erased_after_the_task() {
+    let place = Place::new();
+    let model = script(&place, WRITES);
+    place.ok(&["run", "--model", &model, "--yes", "Write down what the flamingo of the Meier company said"]);
+    let trace = place.trace();
+    age_blobs(&place);
+    let none: Vec<String> = Vec::new();
+    place.ok(&["erase", &trace, "--message", "1", "--yes"]);
+    assert_eq!(holds(&place.home, "flamingo"), none);
+    let log = String::from_utf8(place.log(&trace)).unwrap();
+    assert!(log.contains("I write the heron."), "the answer stays: {log}");
+    let shown = place.ok(&["show", &trace]);
+    assert!(
+        shown.contains("erased in part: these words are what event ") && shown.contains("I write the heron."),
+        "{shown}"
+    );
+    place.ok(&["erase", &trace, "--message", "2", "--yes"]);
+    assert_eq!(holds(&place.home.join("traces").join(&trace), "I write the heron"), none);
+    let shown = place.ok(&["show", &trace]);
+    assert!(!shown.contains("I write the heron") && !shown.contains("erased in part"), "{shown}");
+    assert!(shown.contains("The pelican is done."), "{shown}");
+    place.ok(&["verify", &trace]);
+    place.ok(&["replay", &trace]);
+    place.ok(&["erase", &trace, "--all", "--yes"]);
+    for word in ["heron", "pelican", "flamingo"] {
+        assert_eq!(holds(&place.home, word), none, "{word}");
+    }
+    place.ok(&["verify", &trace]);
+    let again = place.run(&["erase", &trace, "--all", "--yes"]);
+    assert_eq!((again.code, again.err.contains("nothing left to erase")), (1, true), "{again:#?}");
+}
+
+#[test]
+fn all_is_erased_after_the_task_alone_was_also_in_forks() {
+    let place = Place::new();
+    let model = script(&place, WRITES);
+    place.ok(&["run", "--model", &model, "--yes", "Write down what the flamingo of the Meier company said"]);
+    let trace = place.trace();
+    place.ok(&["fork", &trace, "--no-run"]);
+    place.ok(&["erase", &trace, "--message", "1", "--forks", "--yes"]);
+    place.ok(&["erase", &trace, "--all", "--forks", "--yes"]);
+    let none: Vec<String> = Vec::new();
+    for word in ["I write the heron", "pelican", "flamingo"] {
+        assert_eq!(holds(&place.home, word), none, "{word}");
+    }
+    for trace in place.traces() {
+        place.ok(&["verify", &trace]);
+    }
+}
+
+#[test]
+fn nothing_that_an_agent_was_told_is_left_when_all_is_erased() {
+    let place = Place::new();
+    let server = scripted(vec![Answer::text("Done.")]);
+    let told = ["--instructions", "My client is the heron", "--name", "heron", "--agent-type", "of the heron"];
+    place.run_on(
+        &server,
+        &[&told[..], &["--context", "client=heron", "--context", "more={\"a\":\"heron\"}", "Do it."]].concat(),
+    );
+    let trace = place.trace();
+    let none: Vec<String> = Vec::new();
+    assert_ne!(holds(&place.home, "heron"), none);
+    place.ok(&["erase", &trace, "--all", "--yes"]);
+    assert_eq!(holds(&place.home, "heron"), none);
+    place.ok(&["verify", &trace]);
+    place.ok(&["replay", &trace]);
+}
+
+#[test]
+fn where_a_log_is_a_link_nothing_is_erased_and_of_a_folder_that_is_one_only_the_link_is_removed() {
+    let place = Place::new();
+    let server = scripted(vec![Answer::text("The pelican.")]);
+    place.run_on(&server, &["the heron"]);
+    let trace = place.trace();
+    let (log, kept) = (place.file(&trace, "events.jsonl"), place.root().join("kept.jsonl"));
+    std::fs::rename(&log, &kept).unwrap();
+    std::os::unix::fs::symlink(&kept, &log).unwrap();
+    let before = std::fs::read(&kept).unwrap();
+    let refused = place.run(&["erase", &trace, "--all", "--yes"]);
+    assert!(
+        refused.code == 1 && refused.err.contains("is a link, and what it leads to would keep the words"),
+        "{refused:#?}"
+    );
+    assert!(log.is_symlink());
+    assert_eq!(std::fs::read(&kept).unwrap(), before);
+    std::fs::remove_file(&log).unwrap();
+    std::fs::rename(&kept, &log).unwrap();
+    let (folder, elsewhere) = (place.home.join("traces").join(&trace), place.root().join("elsewhere"));
+    std::fs::remove_file(folder.join("owner.lock")).unwrap();
+    std::fs::rename(&folder, &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &folder).unwrap();
+    place.ok(&["rm", &trace, "--yes"]);
+    assert!(!folder.is_symlink() && elsewhere.join("events.jsonl").is_file());
+    assert!(!elsewhere.join("owner.lock").exists(), "nothing is left in a folder that is somebody else's");
+}
+
+#[test]
+fn what_to_erase_is_asked_for_by_both_its_ways() {
+    let place = Place::new();
+    place.run(&["erase", "x"]).fails(2, "--all");
+}

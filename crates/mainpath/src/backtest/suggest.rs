@@ -170,7 +170,7 @@ impl PastJudge {
             let mut effects = none();
             let Ok(log) = log else { return effects };
             let mut policies: HashMap<(String, usize), Option<Arc<Policy>>> = HashMap::new();
-            self.each(log, own_after(log, &names), &mut |past| {
+            self.each(log, own_after(log, names), &mut |past| {
                 for (at, (candidate, effect)) in candidates.iter().zip(&mut effects).enumerate() {
                     let PastFacts { judged, known: Some(known) } = &past else { return };
                     if !candidate.may_cover(known) {

@@ -17,9 +17,30 @@ impl Home {
         let none =
             || Error::failed(format!("there is no key in {}; make one with mainpath sign --new-key", file.display()));
         let key = OwnerKey::read(&file)?.ok_or_else(none)?;
-        let file = self.config.sign.witness.clone().map(Witness::File);
-        let command = self.config.sign.witness_command.clone().map(Witness::Command);
-        Ok(Signing { key, witnesses: file.into_iter().chain(command).collect() })
+        let file = self.witness()?.map(Witness::File);
+        let command = match self.config.sign.witness_command.clone() {
+            Some(empty) if empty.trim().is_empty() => {
+                let wrong = Error::failed("the witness command is empty; leave it out for none");
+                return Err(self.wrong_in(&["sign", "witness_command"], &wrong));
+            }
+            command => command.map(Witness::Command),
+        };
+        Ok(Signing { key, witnesses: file.into_iter().chain(command).collect(), with_erasures: false })
+    }
+
+    /// The file that the configuration names as the witness. Errors: it is no whole path: which file it is must not depend on the folder
+    /// that somebody works in.
+    pub fn witness(&self) -> Result<Option<PathBuf>, Error> {
+        let Some(named) = &self.config.sign.witness else { return Ok(None) };
+        let named = match (named.strip_prefix("~"), &self.person) {
+            (Ok(rest), Some(person)) => person.join(rest),
+            _ => named.clone(),
+        };
+        if named.is_absolute() {
+            return Ok(Some(named));
+        }
+        let wrong = format!("{:?} is no whole path: begin it with / or ~/", named.display().to_string());
+        Err(self.wrong_in(&["sign", "witness"], &Error::failed(wrong)))
     }
 
     /// The keys whose signatures count: the owner's, and those that the configuration trusts. Errors: one of them is no key.

@@ -11,7 +11,7 @@ pub struct SignConfig {
     pub at_end: bool,
     /// The public keys of others whose signatures count, 43 characters each.
     pub trusted: Vec<String>,
-    /// A file to which each signed head is added. `verify --signed` compares with it.
+    /// A file to which each signed head is added, by its whole path; `~/` is your home. `verify --signed` compares with it.
     pub witness: Option<PathBuf>,
     /// A command of the shell that gets each signed head on its standard input.
     pub witness_command: Option<String>,

@@ -7,6 +7,7 @@ use crate::Error;
 use mainpath_runtime::verify;
 use mainpath_store::{Report, TraceStore};
 use mainpath_types::EventId;
+use std::collections::BTreeSet;
 
 /// What is wrong with a signed head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +48,10 @@ pub struct Proof {
     pub proven: EventId,
     /// The events of those whose content was erased: that they were there is proven, what they said is gone.
     pub erased: Vec<EventId>,
+    /// The newer `erased` events that say what is left of those, which nobody has signed.
+    pub left_by: BTreeSet<EventId>,
+    /// Those of `erased` in whose place such an event says words: nobody can tell whether it ever said them.
+    pub reworded: Vec<EventId>,
     /// What is wrong, a sentence each.
     pub faults: Vec<String>,
 }
@@ -117,8 +122,14 @@ pub async fn verify_signed(
     if heads.is_empty() {
         faults.push("no head of it is signed".into());
     }
-    let erased = report.erased.iter().copied().filter(|event| *event <= proven).collect();
-    Ok(Proof { report, heads, proven, erased, faults })
+    let erased: Vec<EventId> = report.erased.iter().copied().filter(|event| *event <= proven).collect();
+    // What an erasure left is covered by the signature of its own event, once there is one.
+    let unsigned = |event: &EventId| report.left_by.get(event).copied().filter(|by| *by > proven);
+    let left_by = erased.iter().filter_map(unsigned).collect();
+    let reworded: Vec<EventId> =
+        erased.iter().filter(|event| report.reworded.contains(event) && unsigned(event).is_some()).copied().collect();
+    faults.extend(reworded.iter().filter_map(|event| Some(told_reworded(*event, unsigned(event)?))));
+    Ok(Proof { report, heads, proven, erased, left_by, reworded, faults })
 }
 
 /// The statements beside the log.
@@ -152,6 +163,13 @@ fn told(head: &SignedHead, report: &Report, proven: EventId) -> Option<String> {
             format!("{what}: a witness has it, and signatures.jsonl does not: signatures were removed")
         }
     })
+}
+
+/// What is wrong with an event that says something else than when it was signed.
+fn told_reworded(event: EventId, by: EventId) -> String {
+    format!(
+        "event {event}: it was erased since, and event {by}, which is not signed, puts words in its place: they may not be what it said"
+    )
 }
 
 fn since(proven: EventId) -> String {

@@ -12,6 +12,6 @@ mod witness;
 
 pub use check::{HeadFault, Proof, SignedHead, verify_signed};
 pub use keys::{OwnerKey, PublicKey};
-pub use sign::{Signing, sign};
+pub use sign::{Signed, Signing, sign};
 pub use statement::Statement;
 pub use witness::{Witness, Witnessed};

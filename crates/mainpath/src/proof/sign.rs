@@ -15,12 +15,24 @@ pub struct Signing {
     pub key: OwnerKey,
     /// Who is told.
     pub witnesses: Vec<Witness>,
+    /// Whether it is signed although an erasure that is not signed has left words in the place of signed ones: then the owner of the key
+    /// says that they are right.
+    pub with_erasures: bool,
+}
+
+/// A signed head, and who could not be told of it.
+#[derive(Clone, Debug)]
+pub struct Signed {
+    /// What was signed. It lies beside the log.
+    pub statement: Statement,
+    /// Which witnesses do not have it, and why, a sentence each.
+    pub untold: Vec<String>,
 }
 
 /// Signs the head that the log of a trace has now, and tells the witnesses. One that is signed already by this key is not signed again; the
 /// witnesses are told all the same, so a call that failed can be made again. Errors: the log does not verify, or is not what this key signed
-/// before: then nothing is signed; a witness could not be told: then the head is signed.
-pub async fn sign(trace: TraceStore<'_>, signing: &Signing, now: Millis) -> Result<Statement, Error> {
+/// before: nothing is signed.
+pub async fn sign(trace: TraceStore<'_>, signing: &Signing, now: Millis) -> Result<Signed, Error> {
     let public = signing.key.public();
     let proof = verify_signed(trace, &[public], None).await?;
     let refused =
@@ -32,6 +44,13 @@ pub async fn sign(trace: TraceStore<'_>, signing: &Signing, now: Millis) -> Resu
     let is_bad = |fault: &HeadFault| matches!(fault, HeadFault::Rewritten | HeadFault::CutOff);
     if proof.heads.iter().filter_map(|head| head.fault.as_ref()).any(is_bad) {
         return refused("it is not what this key signed before; see mainpath verify --signed");
+    }
+    if let Some(event) = proof.reworded.first().filter(|_| !signing.with_erasures) {
+        return refused(&format!(
+            "event {event} has other words than when this key signed it, by an erasure that is not signed; if you erased there and the \
+             words are right: mainpath sign --with-erasures {}",
+            trace.trace
+        ));
     }
     if proof.report.events == 0 {
         return refused("its log is empty");
@@ -48,8 +67,9 @@ pub async fn sign(trace: TraceStore<'_>, signing: &Signing, now: Millis) -> Resu
             statement
         }
     };
+    let mut untold = Vec::new();
     for witness in &signing.witnesses {
-        witness.tell(&statement).await?;
+        untold.extend(witness.tell(&statement).await.err().map(|error| error.message().to_string()));
     }
-    Ok(statement)
+    Ok(Signed { statement, untold })
 }

@@ -3,7 +3,7 @@
 use super::keys::{OwnerKey, PublicKey};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use mainpath_types::{EventId, Millis, TenantId, TraceId, format_time};
+use mainpath_types::{EventId, Millis, TenantId, TraceId, format_time, parse_time};
 use serde::Deserialize;
 
 /// What the signature covers begins with this, so that the key's signatures of anything else are none of a head.
@@ -91,7 +91,8 @@ impl Statement {
         let key = PublicKey::parse(&fields.key).filter(|key| key.to_string() == fields.key)?;
         let signature = URL_SAFE_NO_PAD.decode(&fields.signature).ok()?;
         let signature = <[u8; 64]>::try_from(signature).ok()?;
-        if fields.v != 1 || fields.line() != line {
+        let is_time = parse_time(&fields.at).is_some_and(|at| format_time(at) == fields.at);
+        if fields.v != 1 || !is_time || fields.line() != line {
             return None;
         }
         let Fields { tenant, trace, event, head, at, .. } = fields;

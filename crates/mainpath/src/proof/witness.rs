@@ -83,6 +83,19 @@ async fn run(command: &str, line: &str) -> Result<(), Error> {
     }
 }
 
+/// A line of a witness without the pieces of lines before it that crashes left, which nobody could take away again: such a piece begins
+/// with a brace and ends before the next one. Empty if it is nothing else; `None` for what begins like no signed head.
+fn whole_of(line: &[u8]) -> Option<&[u8]> {
+    let last = line.iter().rposition(|byte| *byte == b'{')?;
+    let (pieces, rest) = line.split_at_checked(last)?;
+    let is_broken_off = |piece: &[u8]| piece.first() == Some(&b'{') && !piece.contains(&b'}');
+    match (pieces.is_empty() || is_broken_off(pieces), is_broken_off(rest)) {
+        (false, _) => None,
+        (true, true) => Some(&[]),
+        (true, false) => Some(rest),
+    }
+}
+
 /// What a witness says.
 #[derive(Clone, Debug, Default)]
 pub struct Witnessed {
@@ -98,9 +111,16 @@ impl Witnessed {
         let bytes =
             read_regular(file).map_err(|error| Error::failed(format!("the witness {name} cannot be read: {error}")))?;
         let mut read = Witnessed::default();
-        for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty()) {
-            match std::str::from_utf8(line).ok().and_then(Statement::read) {
-                Some(statement) => read.statements.push(statement),
+        let mut lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
+        // What is behind the last line feed was never acknowledged.
+        lines.pop();
+        for (at, line) in lines.into_iter().enumerate().filter(|(_, line)| !line.is_empty()) {
+            match whole_of(line) {
+                Some([]) => {}
+                Some(line) => match std::str::from_utf8(line).ok().and_then(Statement::read) {
+                    Some(statement) => read.statements.push(statement),
+                    None => read.faults.push(format!("{name}, line {}: it is no signed head", at + 1)),
+                },
                 None => read.faults.push(format!("{name}, line {}: it is no signed head", at + 1)),
             }
         }

@@ -8,11 +8,19 @@ use mainpath_core::NodeKind;
 use mainpath_providers::history::{HistoryFormat, write};
 use mainpath_runtime::import::{Extent, conversation};
 use mainpath_runtime::{views, wire::Projector};
-use mainpath_types::{EventKind, FinishReason, Message, Millis, Role, Seq};
+use mainpath_types::{EventId, EventKind, FinishReason, Message, Millis, Role, Seq};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::fmt::Write;
+
+/// The member of a message or an event that names the `erased` event whose words stand in the place of its own.
+const REWORDED: &str = "reworded_by";
+
+/// What people are told of such a message.
+pub fn reworded_by(event: EventId) -> String {
+    format!("erased in part: these words are what event {event} left")
+}
 
 /// A format in which a trace is exported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -60,7 +68,18 @@ impl<'a> Export<'a> {
     /// Its events under their published names.
     pub fn wire(&self) -> Vec<Value> {
         let mut projector = Projector::new(self.of.trace.clone());
-        self.of.log.events.iter().flat_map(|event| projector.project(event)).collect()
+        let reworded = self.of.log.reworded();
+        let mut lines = Vec::new();
+        for event in &self.of.log.events {
+            let marked = projector.project(event).into_iter().map(|mut line| {
+                if let (Some(by), Some(fields)) = (reworded.get(&event.id), line.as_object_mut()) {
+                    fields.insert(REWORDED.into(), (*by).into());
+                }
+                line
+            });
+            lines.extend(marked);
+        }
+        lines
     }
 
     pub(super) async fn views(&self) -> Result<Vec<(&'static str, Vec<u8>)>, Error> {
@@ -86,12 +105,21 @@ impl<'a> Export<'a> {
     async fn timed(&self) -> Result<Vec<Value>, Error> {
         let timed = |message: Message| {
             let mut fields = json!(message);
+            if let Some(by) = message.seq.and_then(|seq| self.reworded(seq)) {
+                fields[REWORDED] = by.into();
+            }
             if let Some(elapsed) = message.seq.and_then(|seq| self.elapsed(seq)) {
                 fields["duration_ms"] = elapsed.into();
             }
             fields
         };
         Ok(self.messages().await?.into_iter().map(timed).collect())
+    }
+
+    /// The `erased` event whose words a message has in the place of its own.
+    pub(super) fn reworded(&self, seq: Seq) -> Option<EventId> {
+        let event = self.of.state.tree.node(seq)?.event;
+        self.of.log.reworded().get(&event).copied()
     }
 
     /// How long the model took for a message, or a tool; nothing for one that was said or came from elsewhere.
@@ -133,7 +161,8 @@ impl<'a> Export<'a> {
                 Role::Assistant => "Assistant",
                 Role::Tool => "Result",
             };
-            let _ = writeln!(text, "\n## {who}{number}{time}");
+            let reworded = message.seq.and_then(|seq| self.reworded(seq)).map(|by| format!(" ({})", reworded_by(by)));
+            let _ = writeln!(text, "\n## {who}{number}{time}{}", reworded.unwrap_or_default());
             message.parts.iter().for_each(|part| write_part(part, &mut text));
         }
         text.push_str(undecided);

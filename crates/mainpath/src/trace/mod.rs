@@ -28,7 +28,7 @@ pub use branches::{SideBranch, SideBranchKind, branches};
 pub use comparison::{ComparedTrace, Comparison};
 pub use context::{ContextGap, ContextPart, ContextReport, Look, SectionSize, Taken, kind, why};
 pub use erase::{Erase, Erased, Everywhere, everywhere, is_grade_of};
-pub use export::{Export, ExportFormat, ExportLayout};
+pub use export::{Export, ExportFormat, ExportLayout, reworded_by};
 pub use facts::{Facts, FactsFrom};
 #[cfg(feature = "home")]
 pub(crate) use fork::fork_once;

@@ -1,6 +1,6 @@
 //! A trace for people, as one page that needs nothing else: no server, no script, nothing from elsewhere.
 
-use super::export::Export;
+use super::export::{Export, reworded_by};
 use super::markdown::what;
 use crate::Error;
 use crate::text::{gist, span, visible};
@@ -99,7 +99,9 @@ impl Export<'_> {
         };
         let number = message.seq.map(|seq| format!("#{seq}")).unwrap_or_default();
         let time = message.seq.and_then(|seq| self.elapsed(seq)).map(span).unwrap_or_default();
-        let _ = writeln!(page, "<article class=\"{class}\"><h2>{who} <small>{number} {time}</small></h2>");
+        let reworded = message.seq.and_then(|seq| self.reworded(seq)).map(|by| format!(" {}", reworded_by(by)));
+        let reworded = reworded.unwrap_or_default();
+        let _ = writeln!(page, "<article class=\"{class}\"><h2>{who} <small>{number} {time}{reworded}</small></h2>");
         let mut index = 0;
         for part in &message.parts {
             let rule = match part {

@@ -2,12 +2,12 @@
 
 use super::handle::Trace;
 use crate::Error;
-use crate::proof::{Proof, PublicKey, Signing, Statement, Witnessed, sign, verify_signed};
+use crate::proof::{Proof, PublicKey, Signed, Signing, Witnessed, sign, verify_signed};
 use mainpath_store::scheduler::system_clock;
 
 impl Trace {
     /// Signs the head that the log has now: [`sign`].
-    pub async fn sign(&self, signing: &Signing) -> Result<Statement, Error> {
+    pub async fn sign(&self, signing: &Signing) -> Result<Signed, Error> {
         self.here()?;
         sign(self.host().at(self.id()), signing, system_clock()).await
     }

@@ -240,9 +240,8 @@ impl Again<'_> {
         };
         let mut run = trace.go_on(mail).await?;
         while let Some(event) = run.next().await {
-            match event? {
-                RunEvent::QuestionAsked(_) => trace.stop().await?,
-                _ => {}
+            if let RunEvent::QuestionAsked(_) = event? {
+                trace.stop().await?;
             }
         }
         run.outcome().await?;

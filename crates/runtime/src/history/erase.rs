@@ -5,10 +5,10 @@ use crate::history::views;
 use mainpath_core::{NodeKind, State, apply, task};
 use mainpath_store::{Appended, Collected, Opened, ReadLog, StoreError, Sweep, TraceEntry, TraceStore};
 use mainpath_types::{
-    BlobHash, CallRetried, Erased, Event, EventId, EventKind, FilesKept, GoalOp, LateResult, Left, Millis, Seq,
+    BlobHash, CallRetried, ERASED, Erased, Event, EventId, EventKind, FilesKept, GoalOp, LateResult, Left, Millis, Seq,
     StandIns, TraceId, text_of,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// What is to be erased.
@@ -138,10 +138,8 @@ pub async fn copies(trace: TraceStore<'_>, what: &What) -> Result<Vec<Copy>, Run
                 holders(&folded(&other, &log.events), &log.events, &seqs)?
             }
         };
-        let gone: BTreeSet<EventId> = log.erased.iter().map(|erased| erased.id).collect();
-        let has_words = |event: &&Event| meant.contains(&event.id) && event.kind != event.kind.without_words();
-        let events: BTreeSet<EventId> =
-            log.events.iter().filter(has_words).map(|event| event.id).filter(|id| !gone.contains(id)).collect();
+        let is_there = |event: &&Event| meant.contains(&event.id) && has_words(event);
+        let events: BTreeSet<EventId> = log.events.iter().filter(is_there).map(|event| event.id).collect();
         if !events.is_empty() {
             found.push(Copy { trace: other, kin, events });
         }
@@ -210,10 +208,10 @@ async fn take_out(
         (None, What::All) => log.events.iter().map(|event| event.id).collect(),
         (None, What::Messages(seqs)) => holders(&state, &log.events, seqs)?,
     };
-    let gone: BTreeSet<EventId> = log.erased.iter().map(|erased| erased.id).collect();
     let said = said(&log.events, &wanted, what);
     let mut names = StandIns::after(&log.events);
-    let meant: Vec<(&Event, EventKind)> = (log.events.iter().filter(|event| !gone.contains(&event.id)))
+    // Also of events that were erased before: an erasure that took out quotes has left the other words.
+    let meant: Vec<(&Event, EventKind)> = (log.events.iter())
         .map(|event| match wanted.contains(&event.id) {
             true => (event, event.kind.without_words_by(&mut names)),
             false => (event, event.kind.without_quotes(&said, &mut names)),
@@ -224,7 +222,7 @@ async fn take_out(
         return Ok(None);
     }
     let blobs: Vec<BlobHash> = meant.iter().flat_map(|(event, _)| event.kind.blobs()).collect();
-    let left = meant.iter().map(|(event, kind)| Left { event: event.id, kind: kind.clone() }).collect();
+    let left = left_of(&log, &meant);
     let erased = Erased { left, by: trace.scope.principal.clone(), why: why.clone() };
     let (id, ts, turn) = (log.head + 1, (*now).max(state.log.now), state.counts.turns);
     let marker = Event { id, ts, turn, mail: None, kind: erased.into() };
@@ -253,6 +251,32 @@ async fn take_out(
     Ok(Some(Done { events: meant.len(), blobs, summaries: summaries(&state, what) }))
 }
 
+/// What is left of these events, and of the earlier erasures that still have words of them: what else those say is said anew.
+fn left_of(log: &ReadLog, meant: &[(&Event, EventKind)]) -> Vec<Left> {
+    let mut left: BTreeMap<EventId, EventKind> = meant.iter().map(|(event, kind)| (event.id, kind.clone())).collect();
+    let erasures = log.events.iter().filter_map(|event| match &event.kind {
+        EventKind::Erased(data) => Some((event.id, data)),
+        _ => None,
+    });
+    let stale = |data: &Erased| data.left.iter().any(|left| meant.iter().any(|(event, _)| event.id == left.event));
+    for (id, data) in erasures.filter(|(_, data)| stale(data)) {
+        // What stands in the place of an event now is what the last erasure of it says.
+        let is_told = |event: &&Event| {
+            data.left.iter().any(|left| left.event == event.id) && log.erased.iter().any(|gone| gone.id == event.id)
+        };
+        for event in log.events.iter().filter(is_told) {
+            left.entry(event.id).or_insert_with(|| event.kind.clone());
+        }
+        left.insert(id, Erased { left: Vec::new(), ..data.clone() }.into());
+    }
+    left.into_iter().map(|(event, kind)| Left { event, kind }).collect()
+}
+
+/// Whether something of what is said can still be taken out.
+fn has_words(event: &Event) -> bool {
+    !matches!(event.kind, EventKind::Erased(_)) && event.kind.has_words()
+}
+
 /// What people said in the messages that are erased one by one: what Mainpath wrote of it goes with it.
 fn said(events: &[Event], wanted: &BTreeSet<EventId>, what: &What) -> Vec<String> {
     if matches!(what, What::All) {
@@ -264,7 +288,7 @@ fn said(events: &[Event], wanted: &BTreeSet<EventId>, what: &What) -> Vec<String
         EventKind::MessageImported(data) => Some(text_of(&data.parts)),
         _ => None,
     });
-    said.filter(|said| !said.trim().is_empty()).collect()
+    said.filter(|said| !said.trim().is_empty() && said != ERASED).collect()
 }
 
 /// The events that hold the words of these messages.

@@ -1,6 +1,7 @@
 //! `owner.lock`: locked by the owner of a trace, and what it says.
 
 use super::layout::open_or_make;
+use crate::regular::open_regular;
 use crate::store::{Damage, Owner, ReadLog, StoreError};
 use mainpath_types::{EventId, TraceId};
 use rustix::fs::{FlockOperation, flock};
@@ -28,7 +29,7 @@ pub(crate) struct Record {
 impl Record {
     /// What a trace's folder says; nothing where it says nothing.
     pub fn of(dir: &Path) -> Record {
-        File::open(dir.join("owner.lock")).map(|file| Record::read(&file)).unwrap_or_default()
+        open_regular(&dir.join("owner.lock")).map(|file| Record::read(&file)).unwrap_or_default()
     }
 
     /// Notes that a log has lost its end, where it has fewer events than when its last writer left it. Nothing is written to such a

@@ -18,7 +18,7 @@ use rustix::fs::FlockOperation;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 use tokio::sync::oneshot;
@@ -26,6 +26,15 @@ use tokio::sync::oneshot;
 /// See [`Store::erase`](crate::Store::erase).
 pub(crate) fn erase(inner: &Inner, owned: &Arc<Owned>, marker: &Event) -> Result<Appended, Refused> {
     let gone = erased_by(marker)?;
+    let dir = inner.layout.trace(&owned.tenant, &owned.trace);
+    let is_link = |path: &PathBuf| std::fs::symlink_metadata(path).is_ok_and(|data| data.is_symlink());
+    if let Some(link) = ["events.jsonl", "mailbox.jsonl"].map(|name| dir.join(name)).into_iter().find(is_link) {
+        let problem = format!(
+            "{} is a link, and what it leads to would keep the words: put the file itself there",
+            link.display()
+        );
+        return Err(Refused::BadEvent { id: marker.id, problem });
+    }
     let (salts, expected) = (inner.options.salts, marker.id.saturating_sub(1));
     let job = owned.prepare(salts, expected, std::slice::from_ref(marker), oneshot::channel().0)?;
     let Some(Job::Append(append)) = job else { return Err(Refused::WrongId { head: expected }) };
@@ -72,6 +81,13 @@ const LEAVING: &str = ".leaving-";
 pub(crate) fn remove(layout: &Layout, tenant: &TenantId, trace: &TraceId) -> Result<(), StoreError> {
     layout.existing(tenant, trace)?;
     let (dir, traces) = (layout.trace(tenant, trace), layout.traces(tenant));
+    if std::fs::symlink_metadata(&dir).is_ok_and(|data| data.is_symlink()) {
+        // The folder that it leads to is somebody else's, and stays as it is.
+        let gone = std::fs::remove_file(&dir).and_then(|()| sync_dir(&traces));
+        gone.map_err(|e| StoreError::io(format!("remove the link {}", dir.display()), e))?;
+        changes::note(&layout.changes(), tenant, trace);
+        return Ok(());
+    }
     let (lock, _) = take_lock(&dir, trace)?;
     let removing = |e: io::Error| StoreError::io(format!("remove {}", dir.display()), e);
     // At once out of everybody's sight; what a crash leaves of it is swept up later.
