@@ -9,6 +9,7 @@ use super::session::{Program, RecordedBranch, RecordedMessage, RecordedSession, 
 use mainpath_types::Usage;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -82,15 +83,16 @@ pub(super) fn read_from(database: &Path, id: &str) -> Result<RecordedSession, Un
     let query = "SELECT json_set(data, '$.id', id, '$.created', time_created) FROM message WHERE session_id = ?1 AND json_valid(data)";
     let messages = rows(database, query, id)?;
     let query = "SELECT json_set(data, '$.id', id, '$.messageID', message_id) FROM part WHERE session_id = ?1 AND json_valid(data) ORDER BY id";
-    let mut parts = rows(database, query, id)?;
-    let mut stored = Vec::new();
-    for message in messages {
-        let own = text(&message, "id");
-        let (of_it, others) = parts.into_iter().partition(|part| text(part, "messageID") == own);
-        parts = others;
-        stored.push(Stored { message, parts: of_it });
+    let mut parts: HashMap<Option<String>, Vec<Value>> = HashMap::new();
+    for part in rows(database, query, id)? {
+        parts.entry(text(&part, "messageID")).or_default().push(part);
     }
-    parts.iter().for_each(|_| session.leave_out("parts of no message"));
+    let with_parts = |message| {
+        let parts = parts.remove(&text(&message, "id")).unwrap_or_default();
+        Stored { message, parts }
+    };
+    let stored: Vec<Stored> = messages.into_iter().map(with_parts).collect();
+    parts.values().flatten().for_each(|_| session.leave_out("parts of no message"));
     for table in ["message", "part"] {
         let query =
             format!("SELECT json_object('rows', count(*)) FROM {table} WHERE session_id = ?1 AND NOT json_valid(data)");

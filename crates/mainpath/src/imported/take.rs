@@ -43,7 +43,9 @@ pub async fn reconstruct(
     for (number, branch) in session.branches.iter().enumerate() {
         let trace = id_of(session, number)?;
         if logs.is_there(&trace) {
-            match another(logs, &trace, file).await {
+            // opencode moves its sessions from files into its database.
+            let is_moved = session.program == Program::Opencode;
+            match another(logs, &trace, file).await.filter(|_| !is_moved) {
                 Some(why) => done.taken = done.taken.or(Some(why)),
                 None => done.known.push(trace),
             }
@@ -80,7 +82,8 @@ async fn another(logs: &Logs, trace: &TraceId, file: &Path) -> Option<String> {
         EventKind::SpecChanged(data) => Some(&data.spec),
         _ => None,
     })?;
-    let known = file_of(spec).filter(|known| Path::new(known) != file)?;
+    // A file that is gone was moved.
+    let known = file_of(spec).filter(|known| Path::new(known) != file && Path::new(known).is_file())?;
     Some(format!(
         "a session with the same id was imported from {known}; to have this one instead, mainpath rm {trace} and import {} by its name",
         file.display()
