@@ -1,6 +1,7 @@
 //! The examples of rule files, held to what all rules together say.
 
 use crate::Error;
+#[cfg(feature = "home")]
 use crate::rule_names::RuleNames;
 use crate::rules::Sources;
 use crate::rules_asked::sample_in;
@@ -63,6 +64,7 @@ pub struct PolicyTests {
     /// Whether this machine can confine processes.
     pub confined: bool,
     /// The tools that there are, where that is known: a call of another is none.
+    #[cfg(feature = "home")]
     pub names: Option<RuleNames>,
     policy: Arc<Policy>,
 }
@@ -71,7 +73,14 @@ impl PolicyTests {
     /// The rules of a folder, with these of a run. Errors: a file of rules cannot be used.
     pub fn new(tools: Tools, workspace: Workspace, sources: &Sources, run: &RunRules) -> Result<PolicyTests, Error> {
         let policy = Arc::new(sources.load(&workspace.root().display().to_string(), run)?);
-        Ok(PolicyTests { tools, workspace, confined: true, names: None, policy })
+        Ok(PolicyTests {
+            tools,
+            workspace,
+            confined: true,
+            #[cfg(feature = "home")]
+            names: None,
+            policy,
+        })
     }
 
     /// What becomes of each example.
@@ -110,6 +119,7 @@ impl PolicyTests {
 
     fn facts(&self, example: &PolicyExample) -> Result<CallFacts, String> {
         let call = &example.call;
+        #[cfg(feature = "home")]
         self.names.as_ref().map_or(Ok(()), |names| names.check_call(call))?;
         let Some(arguments) = &example.arguments else {
             let facts = sample_in(call, &self.tools, &self.workspace, self.policy.folders());

@@ -7,6 +7,7 @@ mod model;
 mod notes;
 mod offer;
 mod options;
+pub(crate) mod reconstructed;
 mod skills;
 mod spec;
 mod start;
@@ -22,5 +23,6 @@ pub use offer::REACHING;
 #[cfg(feature = "home")]
 pub(crate) use offer::{tools_now, without_denied};
 pub use options::*;
+pub use reconstructed::reconstructed_from;
 pub use spec::{ModeFor, changed, sizes, spec, workspace};
 pub(crate) use spec::{with_model, with_words};

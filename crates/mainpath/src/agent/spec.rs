@@ -7,6 +7,7 @@ use super::notes::{self, Note, part};
 use super::offer::{allowed, allowed_by_preset, held_to, tools_now, without_denied};
 use super::options::relate;
 use super::options::{AgentOptions, PromptOptions};
+use super::reconstructed::settle;
 use super::skills::{offer_skills, set_skills, tell_skills};
 use crate::home::ConfigFile;
 use crate::presets;
@@ -201,7 +202,7 @@ pub fn changed(
 ) -> Result<Option<Spec>, Error> {
     let mut new = old.clone();
     // What another program recorded works where its new owner is, and with tools as a new agent has them.
-    let is_reconstructed = crate::imported::settle(&mut new);
+    let is_reconstructed = settle(&mut new);
     (new.mode, new.mode_for) = (mode.mode, mode.run);
     new.rules = old.rules.clone().with(basis.rules);
     if given.no_breakpoints {

@@ -9,15 +9,13 @@ mod claude_code;
 mod codex;
 mod file;
 mod find;
-mod mark;
 mod opencode;
 mod pi;
 mod session;
 mod take;
 mod tree;
 
+pub use crate::agent::reconstructed_from;
 pub use find::{FoundSession, Places, find};
-pub use mark::reconstructed_from;
-pub(crate) use mark::settle;
 pub use session::{Program, RecordedBranch, RecordedMessage, RecordedSession, Unreadable};
 pub use take::{Reconstructed, reconstruct};

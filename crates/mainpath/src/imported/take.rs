@@ -1,7 +1,7 @@
 //! From a recorded session to traces.
 
-use super::mark::{FOLDER, MARK, file_of};
 use super::session::{Program, RecordedBranch, RecordedMessage, RecordedSession};
+use crate::agent::reconstructed::{FOLDER, MARK, file_of};
 use crate::{Error, Logs};
 use mainpath_providers::Registry;
 use mainpath_providers::history::{HistoryFormat, Loose};

@@ -4,9 +4,9 @@ use mainpath_types::Spec;
 use serde_json::{Map, Value};
 
 /// The key in a trace's relations that says that it is reconstructed, and from what.
-pub(super) const MARK: &str = "reconstructed";
+pub(crate) const MARK: &str = "reconstructed";
 /// The folder that the file names, until somebody has gone on with it.
-pub(super) const FOLDER: &str = "folder";
+pub(crate) const FOLDER: &str = "folder";
 
 /// From which program a trace was reconstructed, and its session there, in a few words.
 pub fn reconstructed_from(spec: &Spec) -> Option<String> {
@@ -17,13 +17,14 @@ pub fn reconstructed_from(spec: &Spec) -> Option<String> {
 }
 
 /// The file that a trace was reconstructed from.
-pub(super) fn file_of(spec: &Spec) -> Option<&str> {
+#[cfg(feature = "home")]
+pub(crate) fn file_of(spec: &Spec) -> Option<&str> {
     spec.relations.context.get(MARK)?.get("file")?.as_str()
 }
 
 /// Whether nobody has gone on with a reconstructed trace yet. Its folder is then what a file said that nobody trusts, and it has no tools
 /// of its own. From now on it has.
-pub(crate) fn settle(spec: &mut Spec) -> bool {
+pub(super) fn settle(spec: &mut Spec) -> bool {
     let mark = spec.relations.context.get_mut(MARK).and_then(Value::as_object_mut);
     mark.is_some_and(|mark: &mut Map<String, Value>| mark.remove(FOLDER).is_some())
 }
