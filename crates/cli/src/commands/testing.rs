@@ -139,9 +139,11 @@ async fn run(args: RunTestsArgs) -> Result<Exit, Failure> {
     let passed = outcomes.len() - failed;
     if args.report.json {
         out(&json!({"passed": passed, "failed": failed, "tests": outcomes}).to_string())?;
-    } else if outcomes.is_empty() {
+    }
+    if outcomes.is_empty() {
         return Err(no_tests(&project)?);
-    } else {
+    }
+    if !args.report.json {
         out(&format!("{passed} passed, {failed} failed"))?;
     }
     Ok(if failed == 0 { Exit::Ok } else { Exit::Error })

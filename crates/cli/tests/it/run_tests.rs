@@ -130,6 +130,8 @@ fn a_run_that_went_well_is_held_to_all_that_it_did() {
 
     place.ok(&["test", "rm", "deploy-it"]);
     place.run(&["test", "run"]).fails(2, "there are no tests in");
+    let done = place.run(&["test", "run", "--json"]);
+    assert_eq!((done.code, done.out.trim()), (2, "{\"failed\":0,\"passed\":0,\"tests\":[]}"), "{done:#?}");
 }
 
 #[test]
