@@ -4,19 +4,6 @@ use crate::support::*;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// Looks into a file, and then writes one.
-const DEPLOYS: &str = r#"
-[[turn]]
-text = "First a look."
-calls = [{ tool = "read_text_file", args = { path = "plan.md" } }]
-usage = { input = 100, output = 10 }
-[[turn]]
-calls = [{ tool = "write_text_file", args = { path = "deploy.txt", content = "now" } }]
-usage = { input = 150, output = 12 }
-[[turn]]
-final = "Deployed."
-usage = { input = 200, output = 5 }
-"#;
 /// Answers at once.
 const ANSWERS: &str = "[[turn]]\nfinal = \"It is a heron.\"\nusage = { input = 50, output = 5 }\n";
 

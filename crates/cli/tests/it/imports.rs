@@ -1,6 +1,6 @@
 //! Sessions that other agents recorded become traces, and broken ones stop none of the others.
 //!
-//! The samples are our own, in the forms that those programs write; the sources of the forms are named in `mainpath/src/recorded/`.
+//! The samples are our own, in the forms that those programs write; the sources of the forms are named in `mainpath/src/imported/`.
 
 use crate::support::{Done, Place, parsed, scripted};
 use mainpath_testkit::model_server::Answer;

@@ -4,20 +4,6 @@ use crate::support::*;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Looks into a file, and then writes one that it should not have written.
-const DEPLOYS: &str = r#"
-[[turn]]
-text = "First a look."
-calls = [{ tool = "read_text_file", args = { path = "plan.md" } }]
-usage = { input = 100, output = 10 }
-[[turn]]
-calls = [{ tool = "write_text_file", args = { path = "deploy.txt", content = "now" } }]
-usage = { input = 150, output = 12 }
-[[turn]]
-final = "Deployed."
-usage = { input = 200, output = 5 }
-"#;
-
 /// A rule of the project by which nobody deploys unasked.
 const NO_DEPLOY: &str = "[[rule]]\nid = \"no-deploy\"\ndecision = \"deny\"\nmatch = \"write_text_file(deploy*)\"\nreason = \"People deploy.\"\n";
 

@@ -379,3 +379,17 @@ pub fn site(media_type: &'static str, answer: impl Fn(&str) -> String + Send + '
     });
     at
 }
+
+/// A scripted model that looks into a file, and then writes one that it should not have written.
+pub const DEPLOYS: &str = r#"
+[[turn]]
+text = "First a look."
+calls = [{ tool = "read_text_file", args = { path = "plan.md" } }]
+usage = { input = 100, output = 10 }
+[[turn]]
+calls = [{ tool = "write_text_file", args = { path = "deploy.txt", content = "now" } }]
+usage = { input = 150, output = 12 }
+[[turn]]
+final = "Deployed."
+usage = { input = 200, output = 5 }
+"#;
