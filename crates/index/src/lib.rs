@@ -266,10 +266,7 @@ fn is_damage(error: &rusqlite::Error) -> bool {
 
 fn say(path: &Path, source: rusqlite::Error) -> IndexError {
     let path = path.display().to_string();
-    match source.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => IndexError::Busy(path),
-        _ => IndexError::Sqlite { path, source },
-    }
+    if tables::is_busy(&source) { IndexError::Busy(path) } else { IndexError::Sqlite { path, source } }
 }
 
 /// Removes the file with what SQLite keeps beside it.

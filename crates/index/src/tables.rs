@@ -8,16 +8,16 @@ use crate::{Row, Wanted};
 use mainpath_runtime::run_stats::RunStats;
 use mainpath_types::{Millis, TraceId};
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OptionalExtension, Result, Statement, Transaction, TransactionBehavior, ffi, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Result, Statement, Transaction, TransactionBehavior, ffi, params};
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Another one, and the file is made anew.
 const VERSION: i64 = 9;
-/// How long another process may be waited for.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long another process may be waited for: it may be reading a large log.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS trace(
@@ -65,22 +65,47 @@ pub(crate) fn in_memory() -> Result<Connection> {
     prepared(Connection::open_in_memory()?)
 }
 
-fn prepared(db: Connection) -> Result<Connection> {
+fn prepared(mut db: Connection) -> Result<Connection> {
     db.busy_timeout(PATIENCE)?;
-    db.pragma_update(None, "journal_mode", "wal")?;
+    keep_changes_beside(&db)?;
     db.pragma_update(None, "synchronous", "normal")?;
     // Taking the log of changes into the file takes two syncs: not at every end, but once there are so many pages.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     db.pragma_update(None, "wal_autocheckpoint", 250)?;
     // What is taken out does not linger in the file.
     db.pragma_update(None, "secure_delete", "on")?;
-    let version: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    if version != VERSION {
-        drop_all(&db)?;
-        db.execute_batch(TABLES)?;
-        db.pragma_update(None, "user_version", VERSION)?;
+    if version(&db)? != VERSION {
+        let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Another process may have made them meanwhile, and filled them.
+        if version(&transaction)? != VERSION {
+            drop_all(&transaction)?;
+            transaction.execute_batch(TABLES)?;
+            transaction.pragma_update(None, "user_version", VERSION)?;
+        }
+        transaction.commit()?;
     }
     Ok(db)
+}
+
+fn version(db: &Connection) -> Result<i64> {
+    db.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+/// Has changes written into a log beside the file. SQLite waits for nobody here, so that two processes that make a new file at
+/// the same time would get in each other's way: <https://sqlite.org/c3ref/busy_handler.html>.
+fn keep_changes_beside(db: &Connection) -> Result<()> {
+    let began = Instant::now();
+    loop {
+        match db.pragma_update(None, "journal_mode", "wal") {
+            Err(error) if is_busy(&error) && began.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(10)),
+            done => return done,
+        }
+    }
+}
+
+/// Whether another process has the file.
+pub(crate) fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
 /// Empties every table.
@@ -334,7 +359,7 @@ pub(crate) fn take_in_trigrams(db: &Connection) -> Result<()> {
 }
 
 pub(crate) fn forget(db: &mut Connection, traces: &[TraceId]) -> Result<()> {
-    let transaction = db.transaction()?;
+    let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut remover = Remover::new(&transaction)?;
     traces.iter().try_for_each(|trace| remover.remove(trace))?;
     drop(remover);

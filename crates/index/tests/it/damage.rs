@@ -47,6 +47,31 @@ async fn whatever_becomes_of_the_file_it_comes_back() {
 }
 
 #[tokio::test]
+async fn many_that_make_the_file_at_the_same_time_all_find_everything() {
+    let place = Place::new();
+    for name in ["t", "u", "v"] {
+        place.talk(name, &[("find this", "done")]).await;
+    }
+    for round in 0..20 {
+        ["", "-wal", "-shm"].iter().for_each(|end| drop(std::fs::remove_file(place.file(&format!("index.sqlite{end}")))));
+        let begin = std::sync::Barrier::new(6);
+        let look = || {
+            begin.wait();
+            let mut index = Index::open(&place.store, &place.scope)?;
+            index.refresh()?;
+            Ok::<_, IndexError>((index.newest(10)?.1, index.search("this", 10)?.len()))
+        };
+        let all: Vec<_> = std::thread::scope(|threads| {
+            let threads: Vec<_> = (0..6).map(|_| threads.spawn(look)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        for found in all {
+            assert_eq!(found.map_err(|error| error.to_string()), Ok((3, 3)), "round {round}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_file_that_another_process_writes_is_said_to_be_busy() {
     let place = Place::new();
     place.talk("t", &[("one", "1")]).await;
