@@ -109,11 +109,14 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
     if !reads_none {
         has_room_for_files()?;
     }
-    // One agent computes next to nothing: on one thread its parts wake each other without the kernel.
-    let tokio = match command {
-        Command::Mcp(_) => tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?,
-        _ => tokio::runtime::Builder::new_current_thread().enable_all().build()?,
+    // One agent computes next to nothing: on one thread its parts wake each other without the kernel. Many do not.
+    let many = matches!(command, Command::Mcp(_) | Command::Serve(_) | Command::Ui(_) | Command::Test(_));
+    let mut tokio = match many {
+        true => tokio::runtime::Builder::new_multi_thread(),
+        false => tokio::runtime::Builder::new_current_thread(),
     };
+    // As much room as the first thread has: what reads rules and commands recurses.
+    let tokio = tokio.enable_all().thread_stack_size(8 << 20).build()?;
     let done = tokio.block_on(command.run());
     // A prompt may still be waiting for a line; nobody waits for that.
     tokio.shutdown_background();

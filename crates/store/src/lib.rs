@@ -33,6 +33,7 @@ pub mod files;
 pub mod line;
 pub mod log;
 pub mod memory;
+mod memory_log;
 #[cfg(any(feature = "faults", feature = "conformance"))]
 mod raw;
 mod regular;

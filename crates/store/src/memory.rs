@@ -5,6 +5,7 @@ use crate::append::{Tip, encode_batch, erased_by};
 use crate::checks::{Named, blob_hash, check_blob, check_name, newest_first, one_kept_line, one_line};
 use crate::line::{HeadHash, Salts};
 use crate::log;
+use crate::memory_log::MemoryLog;
 use crate::report::Report;
 use crate::scheduler::{Clock, LocalScheduler, Scheduler, system_clock};
 use crate::store::{
@@ -44,7 +45,7 @@ struct Tables {
 
 #[derive(Debug)]
 struct Trace {
-    log: Vec<u8>,
+    log: MemoryLog,
     torn: Vec<u8>,
     mail: Vec<Mail>,
     views: BTreeMap<String, Vec<u8>>,
@@ -99,7 +100,7 @@ impl MemoryStore {
 
     fn new_trace(&self, log: Vec<u8>, head: EventId) -> Trace {
         Trace {
-            log,
+            log: log.into(),
             torn: Vec::new(),
             mail: Vec::new(),
             views: BTreeMap::new(),
@@ -138,11 +139,12 @@ impl MemoryStore {
         if row.owned {
             return Err(StoreError::Held { trace: trace.clone(), by: Owner::ThisProcess });
         }
-        let scan = log::whole(&row.log, &scope.tenant, trace);
+        let scan = log::whole(row.log.bytes(), &scope.tenant, trace);
         let (good, torn) = (scan.good, scan.torn);
         let mut read = scan.into_read(LOG_NAME);
         if torn > 0 && !read.read_only() {
-            row.torn.extend(row.log.drain(good..));
+            let cut = row.log.cut(good);
+            row.torn.extend(cut);
             read.tail_cut = Some(TailCutInfo { bytes: torn as u64, kept: "events.torn".into() });
         }
         row.epoch += 1;
@@ -171,7 +173,7 @@ impl MemoryStore {
         let mut tip = hold.tip.lock().unwrap_or_else(PoisonError::into_inner);
         let written = encode_batch(self.salts, tip.head, &tip.hash, expected, batch)?;
         if let Some((bytes, next)) = written {
-            row.log.extend_from_slice(&bytes);
+            row.log.append(*tip, &bytes);
             row.modified = (self.clock)();
             *tip = next;
             row.head.send_replace(tip.head);
@@ -187,8 +189,8 @@ impl MemoryStore {
         let head = self.append_now(lease, marker.id.saturating_sub(1), std::slice::from_ref(marker))?;
         let mut tables = hold.shared.tables();
         let row = tables.traces.get_mut(&hold.key).ok_or(Refused::StaleEpoch)?;
-        if let Some((log, mail)) = log::erase_lines(&row.log, &gone) {
-            row.log = log;
+        if let Some((log, mail)) = log::erase_lines(row.log.bytes(), &gone) {
+            row.log = log.into();
             row.mail.iter_mut().filter(|entry| mail.contains(&entry.id)).for_each(|entry| entry.body = "0".into());
         }
         row.torn.clear();
@@ -243,7 +245,7 @@ impl Store for MemoryStore {
 
     fn read(&self, scope: &Scope, trace: &TraceId, from: EventId) -> Fut<'_, Result<ReadLog, StoreError>> {
         ready(self.with(scope, trace, |row| {
-            let mut read = log::whole(&row.log, &scope.tenant, trace).into_read(LOG_NAME);
+            let mut read = row.log.scan_from(from, &scope.tenant, trace).into_read(LOG_NAME);
             read.keep_from(from);
             Ok(read)
         }))
@@ -251,7 +253,7 @@ impl Store for MemoryStore {
 
     fn subscribe(&self, scope: &Scope, trace: &TraceId) -> Result<watch::Receiver<EventId>, StoreError> {
         self.with(scope, trace, |row| {
-            let head = log::last_id(&row.log).unwrap_or(0);
+            let head = log::last_id(row.log.bytes()).unwrap_or(0);
             row.head.send_if_modified(|known| std::mem::replace(known, head) != head);
             Ok(row.head.subscribe())
         })
@@ -271,7 +273,7 @@ impl Store for MemoryStore {
                     return known.is_again(once, trace, *id);
                 }
             }
-            let read = log::last_read(&row.log[..]).unwrap_or(0);
+            let read = log::last_read(row.log.bytes()).unwrap_or(0);
             let id = 1 + row.mail.last().map_or(0, |mail| mail.id).max(read);
             row.mail.push(Mail { id, at: (self.clock)(), from: scope.principal.clone(), urgent, once, body });
             Ok(id)
@@ -311,7 +313,7 @@ impl Store for MemoryStore {
 
     fn verify(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Report, StoreError>> {
         let scanned = self.with(scope, trace, |row| {
-            let scan = log::whole(&row.log, &scope.tenant, trace);
+            let scan = log::whole(row.log.bytes(), &scope.tenant, trace);
             let mut report = report_of(&scan, LOG_NAME);
             report.look_at_mail(row.mail.iter().map(|mail| mail.id), last_mail(&scan), "the mailbox");
             Ok((scan, report))
@@ -336,7 +338,7 @@ impl Store for MemoryStore {
     ) -> Fut<'_, Result<Vec<Option<HeadHash>>, StoreError>> {
         ready(self.with(scope, trace, |row| {
             let genesis = HeadHash::genesis(&scope.tenant, trace);
-            heads_of(&*row.log, genesis, &events).map_err(|e| StoreError::io("read the log", e))
+            heads_of(row.log.bytes(), genesis, &events).map_err(|e| StoreError::io("read the log", e))
         }))
     }
 
@@ -401,7 +403,7 @@ impl Store for MemoryStore {
         let own = tables.traces.iter().filter(|((tenant, _), _)| *tenant == scope.tenant);
         let mut named = Named::default();
         for (_, row) in own {
-            named.note(&row.log);
+            named.note(row.log.bytes());
             row.mail.iter().for_each(|mail| named.note(mail.body.as_bytes()));
         }
         let now = (self.clock)();
@@ -454,12 +456,12 @@ impl Store for MemoryStore {
 impl crate::Raw for MemoryStore {
     fn log_bytes(&self, tenant: &TenantId, trace: &TraceId) -> Vec<u8> {
         let key = (tenant.clone(), trace.clone());
-        self.shared.tables().traces.get(&key).map(|row| row.log.clone()).unwrap_or_default()
+        self.shared.tables().traces.get(&key).map(|row| row.log.bytes().to_vec()).unwrap_or_default()
     }
 
     fn set_log_bytes(&self, tenant: &TenantId, trace: &TraceId, bytes: &[u8]) {
         if let Some(row) = self.shared.tables().traces.get_mut(&(tenant.clone(), trace.clone())) {
-            row.log = bytes.to_vec();
+            row.log = bytes.to_vec().into();
         }
     }
 }

@@ -23,6 +23,10 @@ pub(super) struct Family {
     /// Those of which events were seen since it was last looked whom they wait for.
     moved: BTreeSet<TraceId>,
     queue: VecDeque<Result<RunEvent, Error>>,
+    /// Whether it goes on when nobody drives the trace any more,
+    is_lasting: bool,
+    /// and whether that is so now.
+    rests: bool,
     ended: bool,
 }
 
@@ -50,8 +54,15 @@ impl Family {
             members: BTreeMap::new(),
             moved: BTreeSet::new(),
             queue: VecDeque::new(),
+            is_lasting: false,
+            rests: false,
             ended: false,
         }
+    }
+
+    /// The same, but when nothing goes on any more it waits for what comes later.
+    pub fn lasting(self) -> Family {
+        Family { is_lasting: true, ..self }
     }
 
     /// See [`Run::next`](super::Run::next).
@@ -71,6 +82,10 @@ impl Family {
     }
 
     async fn look(&mut self) -> Result<(), Error> {
+        if self.rests {
+            self.watching.rest().await?;
+            self.rests = false;
+        }
         tokio::select! {
             biased;
             seen = self.watching.next() => self.see(seen?).await,
@@ -119,11 +134,13 @@ impl Family {
                 if is_driven || waits || !self.queue.is_empty() {
                     return Ok(());
                 }
-                self.ended = true;
                 let host = self.trace.host();
-                if let Phase::Failed(problem) = &*host.runtime().phase(host.scope(), self.trace.id()).borrow() {
-                    self.queue.push_back(Err(Error::failed(problem.clone())));
-                }
+                let failed = match &*host.runtime().phase(host.scope(), self.trace.id()).borrow() {
+                    Phase::Failed(problem) => Some(Err(Error::failed(problem.clone()))),
+                    _ => None,
+                };
+                (self.rests, self.ended) = (self.is_lasting, !self.is_lasting || failed.is_some());
+                self.queue.extend(failed);
             }
         }
         Ok(())

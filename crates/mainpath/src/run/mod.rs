@@ -50,9 +50,9 @@ impl Run {
     }
 
     /// Follows a trace and the agents that it has started.
-    fn follow_all(trace: Trace, from: WatchFrom) -> Run {
+    fn follow_all(trace: Trace, family: Family) -> Run {
         let next = |mut family: Family| async move { family.next().await.map(|event| (event, family)) };
-        let events = futures_util::stream::unfold(Family::new(&trace, from), next);
+        let events = futures_util::stream::unfold(family, next);
         Run { trace, events: Box::pin(events.fuse()), finished: Arc::default(), is_one: false }
     }
 
@@ -171,7 +171,12 @@ impl Trace {
     /// To go on later, give for each trace the last [`RunEvent::id`] plus 1. An agent that is not named there is watched from the beginning of its
     /// work, and one that had ended before [`WatchFrom::event`] is left out.
     pub fn watch_all(&self, from: impl Into<WatchFrom>) -> Run {
-        Run::follow_all(self.clone(), from.into())
+        Run::follow_all(self.clone(), Family::new(self, from.into()))
+    }
+
+    /// The same, but when nothing goes on any more it waits for what comes later: it ends with an error or not at all.
+    pub fn watch_on(&self, from: impl Into<WatchFrom>) -> Run {
+        Run::follow_all(self.clone(), Family::new(self, from.into()).lasting())
     }
 
     pub(crate) async fn go_on(&self, mail: Mail) -> Result<Run, Error> {

@@ -204,14 +204,7 @@ impl Watching {
             return Ok(());
         }
         let patience = if self.brief > 0 { BRIEF.min(self.patience) } else { self.patience };
-        let changes = self.lanes.values_mut().filter_map(|lane| lane.heads.as_mut());
-        let changes: Vec<_> = changes.map(|heads| Box::pin(heads.changed())).collect();
-        let news = async move {
-            match changes.is_empty() {
-                true => std::future::pending().await,
-                false => drop(select_all(changes).await),
-            }
-        };
+        let news = self.news();
         if tokio::time::timeout(patience, news).await.is_ok() {
             self.lanes.values_mut().for_each(Lane::hear);
             return Ok(());
@@ -227,6 +220,28 @@ impl Watching {
             false => self.is_read_again = true,
         }
         Ok(())
+    }
+
+    /// Waits for news, however long, of what nobody drives. Cancel safe. Errors: the store tells of none.
+    pub async fn rest(&mut self) -> Result<(), Error> {
+        self.listen()?;
+        if !self.lanes.values().any(|lane| lane.is_unread) {
+            self.news().await;
+            self.lanes.values_mut().for_each(Lane::hear);
+        }
+        Ok(())
+    }
+
+    /// Until any of the logs has grown.
+    fn news(&mut self) -> impl Future<Output = ()> {
+        let changes = self.lanes.values_mut().filter_map(|lane| lane.heads.as_mut());
+        let changes: Vec<_> = changes.map(|heads| Box::pin(heads.changed())).collect();
+        async move {
+            match changes.is_empty() {
+                true => std::future::pending().await,
+                false => drop(select_all(changes).await),
+            }
+        }
     }
 
     /// Has the store tell of all that is watched. Errors: it does not.

@@ -137,24 +137,22 @@ impl Feed {
             }
             let run = match &mut self.run {
                 Some(run) => run,
-                None => self.run.insert(self.trace.watch_all(self.cursor.from(self.wanted.children))),
+                None => {
+                    let from = self.cursor.from(self.wanted.children);
+                    let follow = self.wanted.follow;
+                    self.run.insert(if follow { self.trace.watch_on(from) } else { self.trace.watch_all(from) })
+                }
             };
-            let Ok(next) = tokio::time::timeout(LOOK, run.next()).await else { continue };
-            match next {
+            let Ok(next) = tokio::time::timeout(LOOK, run.next()).await else {
                 // What goes on is gone on with by the next start: whoever watches comes back.
+                let is_closing = self.wanted.follow && self.is_closing();
+                self.has_ended = is_closing && !self.trace.is_driven().await.is_ok_and(|is_driven| is_driven);
+                continue;
+            };
+            match next {
                 None if self.is_closing() => self.has_ended = true,
                 Some(Ok(event)) => self.take(&event),
                 Some(Err(error)) => self.end_with(error.message()),
-                None if self.wanted.follow => {
-                    match tokio::time::timeout(LOOK, self.trace.grown(self.cursor.event())).await {
-                        Err(_) => {}
-                        Ok(Err(error)) => self.end_with(error.message()),
-                        Ok(Ok(())) => {
-                            self.run = None;
-                            self.skips = self.cursor.skips(self.trace.id());
-                        }
-                    }
-                }
                 None if self.last.is_some() => {
                     if let Some(last) = &mut self.last {
                         let frame = last.await;
