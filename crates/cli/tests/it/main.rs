@@ -81,6 +81,7 @@ mod typing;
 mod unheard;
 mod watches;
 mod what_if;
+mod what_if_unusual;
 mod wire;
 mod worktrees;
 mod wrong_configuration;

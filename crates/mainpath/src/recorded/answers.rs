@@ -1,8 +1,8 @@
 //! The results of a play's calls: those that were recorded.
 
-use super::playing::{CallAt, Playing};
+use super::playing::{CallAt, Playing, was_run};
 use mainpath_tools::{Answers, AskedCall, DynTool, Fut, ToolContext};
-use mainpath_types::ToolOutput;
+use mainpath_types::{Resolution, ToolOutput};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -13,13 +13,24 @@ impl Answers for RecordedResults {
     fn answer<'a>(&'a self, ctx: &'a ToolContext, call: AskedCall<'a>) -> Fut<'a, Option<ToolOutput>> {
         Box::pin(async move {
             let recorded = match self.0.recorded_call(ctx.grant.call()).await {
-                Ok(Some(CallAt { step, call, is_last_run, .. })) => {
-                    // What was said while it ran: those after it were skipped.
-                    if is_last_run && let Err(error) = self.0.steer(step).await {
+                Ok(Some(CallAt { step, call: recorded, is_last_run, is_cut, .. })) if was_run(recorded) || is_cut => {
+                    // What was said while it ran, or who stopped the run: those after it were not made.
+                    let ended = match is_last_run {
+                        true if is_cut => self.0.stop().await,
+                        true => self.0.steer(step).await,
+                        false => Ok(()),
+                    };
+                    if let Err(error) = ended {
                         return Some(ToolOutput::failed("not_recorded", error.message()));
                     }
-                    call.output.clone()
+                    let has_result = matches!(recorded.resolution, Some(Resolution::Ok | Resolution::Error));
+                    if !has_result || recorded.output.is_none() {
+                        self.0.end_as_recorded(ctx.grant.call());
+                    }
+                    let none = || ToolOutput::failed("interrupted", "It ended without a result.");
+                    Some(recorded.output.clone().unwrap_or_else(none))
                 }
+                Ok(Some(_)) => None,
                 Ok(None) => None,
                 Err(error) => return Some(ToolOutput::failed("not_recorded", error.message())),
             };

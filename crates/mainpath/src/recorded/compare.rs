@@ -92,6 +92,17 @@ pub(crate) fn differ_only_in_calls(recorded: Option<&RecordedStep>, played: Opti
     }
 }
 
+/// Whether rules decide otherwise on a call of two steps.
+pub(crate) fn differ_in_verdicts(recorded: Option<&RecordedStep>, played: Option<&RecordedStep>) -> bool {
+    match (recorded, played) {
+        (Some(RecordedStep::Answered(one)), Some(RecordedStep::Answered(other))) => {
+            let both = one.calls.iter().zip(&other.calls);
+            both.filter_map(|(one, other)| one.verdict.zip(other.verdict)).any(|(one, other)| one != other)
+        }
+        _ => false,
+    }
+}
+
 /// What differs between two answers, whatever became of their calls.
 pub(super) fn answers_differ(one: &RecordedAnswer, other: &RecordedAnswer) -> Option<String> {
     if one.malformed != other.malformed {
@@ -156,7 +167,7 @@ pub(super) fn json(text: &str) -> Value {
 /// A step in lines.
 pub(crate) fn in_words(step: &RecordedStep) -> Vec<String> {
     match step {
-        RecordedStep::Said { parts, steer } => {
+        RecordedStep::Said { parts, steer, .. } => {
             let how = if *steer { "steering" } else { "said" };
             let text = [format!("{how}: {}", text_of(parts))];
             text.into_iter().chain(parts.iter().filter_map(attached)).collect()

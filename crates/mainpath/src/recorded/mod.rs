@@ -5,6 +5,7 @@
 
 mod answers;
 mod compare;
+mod ending;
 mod play;
 mod playing;
 mod provider;
@@ -16,7 +17,7 @@ pub use compare::{Difference, first_difference};
 pub use play::Played;
 pub use step::{CallStep, RecordedAnswer, RecordedStep};
 
-pub(crate) use compare::{common_hash, differ_only_in_calls};
+pub(crate) use compare::{common_hash, differ_in_verdicts, differ_only_in_calls};
 pub(crate) use play::{PlaySeed, PlaySetup, play};
 pub(crate) use reading::{first_under_another, recording, step_messages, steps};
 pub(crate) use whole::{WholeRun, whole_run};

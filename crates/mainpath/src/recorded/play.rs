@@ -2,7 +2,7 @@
 
 use super::answers::{AbsentTool, RecordedResults};
 use super::compare::{Difference, first_difference};
-use super::playing::{CallAt, Playing};
+use super::playing::{CallAt, Playing, SeedEnd, was_open};
 use super::provider::RecordedModel;
 use super::step::RecordedStep;
 use crate::children::Kin;
@@ -17,8 +17,8 @@ use mainpath_sandbox::Launcher;
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{LocalScheduler, MemoryStore, Salts, Scheduler, Store};
 use mainpath_tools::ToolDoc;
-use mainpath_types::{CallId, Event, FinishReason, MessageMode, Part, Seq, Spec, text_of};
-use std::sync::{Arc, Mutex, PoisonError};
+use mainpath_types::{CallId, Event, FinishReason, MessageMode, Part, Seq, Spec, ToolOutput, text_of};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// No play takes longer: nothing in it waits.
@@ -40,6 +40,10 @@ pub(crate) struct PlaySetup<'a> {
     pub policy: MakePolicy,
     /// What it goes on from; `None`: it begins with what was said first.
     pub seed: Option<PlaySeed>,
+    /// Whether the recording breaks off where its run went on.
+    pub is_open: bool,
+    /// Whether the agent has the limits of the recorded run.
+    pub same_limits: bool,
 }
 
 /// A log that a play goes on from.
@@ -74,7 +78,7 @@ pub(crate) async fn play(setup: PlaySetup<'_>) -> Result<Played, Error> {
 }
 
 async fn played(setup: PlaySetup<'_>) -> Result<Played, Error> {
-    let PlaySetup { app, registry, spec, recording, launcher, policy, seed } = setup;
+    let PlaySetup { app, registry, spec, recording, launcher, policy, seed, is_open, same_limits } = setup;
     let store = MemoryStore::new(system_clock, Salts::Random);
     let scheduler: Arc<LocalScheduler> = store.scheduler();
     let store: Arc<dyn Store> = Arc::new(store);
@@ -87,6 +91,11 @@ async fn played(setup: PlaySetup<'_>) -> Result<Played, Error> {
         vault: app.vault.clone(),
         steered: Mutex::default(),
         parted: Mutex::default(),
+        is_open,
+        same_limits,
+        seed: OnceLock::new(),
+        as_recorded: Mutex::default(),
+        ended_as: Mutex::default(),
     });
     let tools = app.tools.answered_by(Arc::new(RecordedResults(Arc::clone(&playing))));
     for tool in &spec.tools {
@@ -133,21 +142,24 @@ async fn played(setup: PlaySetup<'_>) -> Result<Played, Error> {
     });
     let trace = Trace::new(host, trace);
     let mut outcome = follow(begin(&trace, spec, seed, &playing).await?, &playing).await?;
-    // Later tasks of the same conversation.
+    // Later tasks of the same conversation, and later runs of the same task.
     loop {
         let steps = playing.steps().await?;
         let is_same = first_difference(playing.recording.get(..steps.len()).unwrap_or_default(), &steps).is_none();
-        match playing.recording.get(steps.len()) {
-            Some(RecordedStep::Said { parts, .. }) if is_same => {
-                outcome = follow(trace.go_on(said(parts)).await?, &playing).await?;
-            }
+        let mail = match playing.recording.get(steps.len()) {
+            Some(RecordedStep::Said { parts, .. }) if is_same => said(parts),
+            _ if is_same && playing.goes_on(&steps) => Mail::Continue,
             _ => break,
-        }
+        };
+        *playing.ended_as.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        outcome = follow(trace.go_on(mail).await?, &playing).await?;
     }
     let steps = playing.steps().await?;
     let known = playing.parted.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let parted = known.or_else(|| first_difference(&playing.recording, &steps));
     let Outcome { reason, answer, is_said, .. } = outcome;
+    // What stopped the recorded run does not come again; its play was stopped in its place.
+    let reason = playing.ended_as.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or(reason);
     Ok(Played { steps, parted, reason, answer, is_said })
 }
 
@@ -166,7 +178,12 @@ async fn begin(trace: &Trace, spec: Spec, seed: Option<PlaySeed>, playing: &Play
     }
     host.store().begin(host.scope(), id, events).await?;
     host.runtime().send(host.scope(), id, &Mail::SetSpec { spec: Box::new(spec) }).await?;
-    match playing.recording.get(playing.steps().await?.len()) {
+    let steps = playing.steps().await?;
+    if let Some((last, before)) = steps.split_last() {
+        // Set once: a play has one seed.
+        let _ = playing.seed.set(SeedEnd { step: before.len(), ends: last.ends().len() });
+    }
+    match playing.recording.get(steps.len()) {
         Some(RecordedStep::Said { parts, .. }) => trace.go_on(said(parts)).await,
         _ => trace.go_on(Mail::Rewind { after, parts: None }).await,
     }
@@ -185,14 +202,25 @@ async fn follow(mut run: Run, playing: &Playing) -> Result<Outcome, Error> {
             RunEvent::QuestionAsked(question) => {
                 let recorded = playing.recorded_call(question.call).await?.and_then(|at| at.call.output.as_ref());
                 match recorded {
-                    Some(output) => trace.answer(question.call, text_of(&output.content)).await?,
-                    None => trace.stop().await?,
+                    Some(output) => answer(&trace, question.call, output, playing).await?,
+                    None => playing.stop().await?,
                 }
             }
             _ => {}
         }
     }
     run.outcome().await
+}
+
+/// Answers a question in the words of then. Who answered, and whether anybody did, is as it was recorded.
+async fn answer(trace: &Trace, call: CallId, output: &ToolOutput, playing: &Playing) -> Result<(), Error> {
+    playing.end_as_recorded(call);
+    // Words that came by another way than the owner's own are somebody else's: rules ask for that.
+    let via = output.origin.is_foreign().then(|| "recording".to_owned());
+    let text = text_of(&output.content);
+    let words = text.split_once('\n').map_or(text.as_str(), |(_, words)| words);
+    let words: Vec<&str> = words.lines().map(|line| line.strip_prefix("> ").unwrap_or(line)).collect();
+    trace.post(&Mail::Answer { call, text: words.join("\n"), via }).await.map(drop)
 }
 
 /// Approves what was approved then; nobody approves anything else. What does not wait any more was taken back by what was said.
@@ -203,6 +231,7 @@ async fn decide(trace: &Trace, call: CallId, playing: &Playing) -> Result<(), Er
             trace.approve_again(call, edited, recorded.approved_for.clone()).await
         }
         Some(CallAt { is_steered: true, .. }) => Ok(()),
+        Some(CallAt { call: recorded, is_cut: true, .. }) if was_open(recorded) => playing.stop().await,
         Some(CallAt { call: recorded, .. }) => trace.deny(call, recorded.reason.clone()).await,
         None => trace.deny(call, Some("nobody decided on this call in the recording".into())).await,
     };

@@ -1,18 +1,19 @@
 //! A play under way: what it has come to, held against its recording.
 
 use super::compare::{Difference, answers_differ, call_differs, calls_before, differs};
-use super::reading::steps;
+use super::ending::is_limit;
+use super::reading::{step_messages, steps};
 use super::step::{CallStep, RecordedAnswer, RecordedStep};
 use crate::Error;
 use crate::trace::Read;
 use mainpath_runtime::{Mail, Vault, post};
 use mainpath_store::{Scope, Store, TraceStore};
-use mainpath_types::{CallId, EventKind, MessageMode, Part, Resolution, TraceId};
+use mainpath_types::{CallId, EventKind, FinishReason, MessageMode, Part, Resolution, TraceId};
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// So long it is waited, at most, until a run has heard what redirects it: so many times,
+/// So long it is waited, at most, until a run has heard what redirects or stops it: so many times,
 const LOOKS: u32 = 5_000;
 /// and so long each.
 const LOOK: Duration = Duration::from_millis(1);
@@ -29,6 +30,32 @@ pub(super) struct Playing {
     pub steered: Mutex<BTreeSet<usize>>,
     /// Where it has parted from the recording, once it has.
     pub parted: Mutex<Option<Difference>>,
+    /// Whether the recording breaks off where its run went on.
+    pub is_open: bool,
+    /// Whether the limits are those of the recorded run: what they ended ends again.
+    pub same_limits: bool,
+    /// Where it began, if it goes on from a log.
+    pub seed: OnceLock<SeedEnd>,
+    /// The calls that end as they were recorded: what interrupted one, or the clock of a question, does not come again.
+    pub as_recorded: Mutex<BTreeSet<CallId>>,
+    /// Why the run was ended that goes on or has ended last, if it was ended because the recorded one was.
+    pub ended_as: Mutex<Option<FinishReason>>,
+}
+
+/// The last step of the log that a play goes on from.
+pub(super) struct SeedEnd {
+    /// Which, from 0.
+    pub step: usize,
+    /// How often a run had ended there.
+    pub ends: usize,
+}
+
+/// What comes next in a recording.
+pub(super) enum NextRecorded<'a> {
+    /// This answer.
+    Answer(AnswerAt<'a>),
+    /// The run ended, for this reason.
+    End(FinishReason),
 }
 
 /// A recorded answer, and which step it is, from 0.
@@ -45,17 +72,55 @@ pub(super) struct CallAt<'a> {
     pub is_last_run: bool,
     /// Whether something that was said then has skipped it.
     pub is_steered: bool,
+    /// Whether the run ended while it, or one after it, was open.
+    pub is_cut: bool,
 }
 
-/// Whether a call was run, and not only decided on.
+/// Whether a call was run, or may have been, and was not only decided on.
 pub(super) fn was_run(call: &CallStep) -> bool {
-    matches!(call.resolution, Some(Resolution::Ok | Resolution::Error))
+    call.resolution.is_some_and(|end| match end {
+        Resolution::Ok | Resolution::Error | Resolution::Interrupted | Resolution::Unknown => true,
+        Resolution::Denied | Resolution::Skipped => false,
+    })
+}
+
+/// Whether a call was open when its run ended, or is.
+pub(super) fn was_open(call: &CallStep) -> bool {
+    matches!(call.resolution, None | Some(Resolution::Interrupted))
 }
 
 impl Playing {
+    /// Its steps so far. A call that was ended as it was recorded has the recorded end.
     pub async fn steps(&self) -> Result<Vec<RecordedStep>, Error> {
-        let at = TraceStore::new(&*self.store, &self.scope, &self.trace);
-        steps(at, &Read::of(at).await?).await
+        let at = self.at();
+        let read = Read::of(at).await?;
+        let mut played = steps(at, &read).await?;
+        let as_recorded = self.as_recorded.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let messages = step_messages(&read.state);
+        for call in as_recorded {
+            let Some(step) = messages.iter().position(|seq| *seq == call.seq) else { continue };
+            let (Some(RecordedStep::Answered(now)), Some(RecordedStep::Answered(then))) =
+                (played.get_mut(step), self.recording.get(step))
+            else {
+                continue;
+            };
+            let index = usize::from(call.index);
+            if let (Some(now), Some(then)) = (now.calls.get_mut(index), then.calls.get(index))
+                && now.resolution.is_some()
+            {
+                (now.resolution, now.output, now.reason) = (then.resolution, then.output.clone(), then.reason.clone());
+            }
+        }
+        Ok(played)
+    }
+
+    fn at(&self) -> TraceStore<'_> {
+        TraceStore::new(&*self.store, &self.scope, &self.trace)
+    }
+
+    /// Has a call end as it was recorded, whatever it comes to.
+    pub fn end_as_recorded(&self, call: CallId) {
+        self.as_recorded.lock().unwrap_or_else(PoisonError::into_inner).insert(call);
     }
 
     /// Notes where it has parted from the recording; the first place stays.
@@ -63,14 +128,17 @@ impl Playing {
         self.parted.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(difference).clone()
     }
 
-    /// The recorded answer to what is asked now. Errors: where the two have parted.
-    pub async fn next_answer(&self) -> Result<Result<AnswerAt<'_>, Difference>, Error> {
+    /// What the recording has where the model is asked now. Errors: where the two have parted.
+    pub async fn next(&self) -> Result<Result<NextRecorded<'_>, Difference>, Error> {
         let played = self.steps().await?;
         if let Some(difference) = self.difference(&played) {
             return Ok(Err(self.part(difference)));
         }
+        if let Some(reason) = self.recorded_end(&played) {
+            return Ok(self.ends_again(reason, &played).map(|()| NextRecorded::End(reason)));
+        }
         Ok(match self.recording.get(played.len()) {
-            Some(RecordedStep::Answered(answer)) => Ok(AnswerAt { step: played.len(), answer }),
+            Some(RecordedStep::Answered(answer)) => Ok(NextRecorded::Answer(AnswerAt { step: played.len(), answer })),
             other => {
                 let what = match other {
                     Some(_) => "the model is asked where it was not",
@@ -103,6 +171,13 @@ impl Playing {
             return Ok(None);
         }
         let is_last_run = !then.calls.iter().skip(index + 1).any(was_run);
+        let is_open = then.calls.iter().skip(index).any(was_open);
+        let end = self.recorded_end(&played).filter(|_| is_open);
+        if let Some(reason) = end
+            && self.ends_again(reason, &played).is_err()
+        {
+            return Ok(None);
+        }
         let is_redirected =
             matches!(self.recording.get(before.len() + 1), Some(RecordedStep::Said { steer: true, .. }));
         Ok(then.calls.get(index).map(|call| CallAt {
@@ -110,13 +185,63 @@ impl Playing {
             call,
             is_last_run,
             is_steered: is_redirected && call.resolution == Some(Resolution::Skipped),
+            is_cut: end.is_some(),
         }))
+    }
+
+    /// Why the recorded run ended where the play is now, before anything else was said or answered. `None`: it did not.
+    pub fn recorded_end(&self, played: &[RecordedStep]) -> Option<FinishReason> {
+        let (now, before) = played.split_last()?;
+        let (mut ends, mut known) = (self.recording.get(before.len())?.ends(), now.ends().len());
+        let next = self.recording.get(played.len());
+        if let Some(seed) = self.seed.get().filter(|seed| seed.step == before.len()) {
+            // Who decides again from here on goes on from here: only the last end may come again.
+            let past = if next.is_some() { ends.len() } else { ends.len().saturating_sub(1) };
+            ends = ends.get(past..).unwrap_or_default();
+            known = known.saturating_sub(seed.ends);
+        }
+        match (ends.get(known), next) {
+            (Some(reason), _) => Some(*reason),
+            // Somebody went back, and what was answered is on no path any more.
+            (None, Some(RecordedStep::Said { steer: false, .. })) => Some(FinishReason::Stopped),
+            (None, None) if self.is_open && known == ends.len() => Some(FinishReason::Stopped),
+            (None, _) => None,
+        }
+    }
+
+    /// Notes that the run is ended because the recorded one was. Errors: under other limits it would have gone on, so the two part.
+    fn ends_again(&self, reason: FinishReason, played: &[RecordedStep]) -> Result<(), Difference> {
+        if is_limit(reason) && !self.same_limits {
+            let what = format!("the recorded run had ended ({}), and this one goes on", reason.as_str());
+            return Err(self.part(Difference::at(played.len(), what, &self.recording, played)));
+        }
+        *self.ended_as.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
+        Ok(())
+    }
+
+    /// Whether the recorded run was gone on with, without a word, where the play's has ended now.
+    pub fn goes_on(&self, played: &[RecordedStep]) -> bool {
+        let Some((now, before)) = played.split_last() else { return false };
+        let then = self.recording.get(before.len()).map_or(0, |step| step.ends().len());
+        let known = now.ends().len();
+        match self.recording.get(played.len()) {
+            Some(_) => 0 < known && known <= then,
+            None => self.recorded_end(played).is_some() && 0 < known,
+        }
+    }
+
+    /// Stops the run, and waits until it has heard that.
+    pub async fn stop(&self) -> Result<(), Error> {
+        let is_stop = |kind: &EventKind| matches!(kind, EventKind::RunClosing(_) | EventKind::RunFinished(_));
+        let wanted = self.count(is_stop).await? + 1;
+        post(self.at(), &self.vault, &Mail::Stop).await?;
+        self.heard(is_stop, wanted).await
     }
 
     /// Says what redirected the run after this step, if anything did, and waits until the run has heard it.
     pub async fn steer(&self, step: usize) -> Result<(), Error> {
         let later = self.recording.iter().skip(step + 1).map_while(|step| match step {
-            RecordedStep::Said { parts, steer: true } => Some(parts),
+            RecordedStep::Said { parts, steer: true, .. } => Some(parts),
             _ => None,
         });
         let said: Vec<&Vec<Part>> = later.collect();
@@ -124,27 +249,31 @@ impl Playing {
         if said.is_empty() || !is_new() {
             return Ok(());
         }
-        let at = TraceStore::new(&*self.store, &self.scope, &self.trace);
-        let wanted = self.steers(at).await? + said.len();
+        let is_steer =
+            |kind: &EventKind| matches!(kind, EventKind::MessageQueued(data) if data.mode == MessageMode::Steer);
+        let wanted = self.count(is_steer).await? + said.len();
         for parts in said {
             let mail = Mail::Message { mode: MessageMode::Steer, parts: parts.clone(), typed: None };
-            post(at, &self.vault, &mail).await?;
+            post(self.at(), &self.vault, &mail).await?;
         }
+        self.heard(is_steer, wanted).await
+    }
+
+    /// Waits until so many such events are in the log.
+    async fn heard(&self, is_it: impl Fn(&EventKind) -> bool, wanted: usize) -> Result<(), Error> {
         for _ in 0..LOOKS {
-            if self.steers(at).await? >= wanted {
+            if self.count(&is_it).await? >= wanted {
                 return Ok(());
             }
             tokio::time::sleep(LOOK).await;
         }
-        Err(Error::failed("the play did not hear what redirected the run"))
+        Err(Error::failed("the play did not hear what redirected or stopped the run"))
     }
 
-    /// How often the run was redirected.
-    async fn steers(&self, at: TraceStore<'_>) -> Result<usize, Error> {
-        let log = at.read(1).await?;
-        let is_steer =
-            |kind: &EventKind| matches!(kind, EventKind::MessageQueued(data) if data.mode == MessageMode::Steer);
-        Ok(log.events.iter().filter(|event| is_steer(&event.kind)).count())
+    /// How many such events there are.
+    async fn count(&self, is_it: impl Fn(&EventKind) -> bool) -> Result<usize, Error> {
+        let log = self.at().read(1).await?;
+        Ok(log.events.iter().filter(|event| is_it(&event.kind)).count())
     }
 
     /// Where what was played is not what was recorded.

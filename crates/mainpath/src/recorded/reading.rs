@@ -1,12 +1,13 @@
 //! The steps of a trace, read from its log.
 
 use super::compare::json;
+use super::ending::{ends_of_runs, is_step};
 use super::step::{CallStep, RecordedAnswer, RecordedStep};
 use crate::trace::Read;
 use crate::{Error, ErrorKind};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use mainpath_core::{Bodies, NodeKind, State};
+use mainpath_core::{Bodies, State};
 use mainpath_runtime::Hydrated;
 use mainpath_store::{StoreError, TraceStore};
 use mainpath_types::{
@@ -83,24 +84,23 @@ pub(crate) async fn steps(at: TraceStore<'_>, read: &Read) -> Result<Vec<Recorde
     let (ends, mut whole) = (Ends::of(&log.events), Hydrated::new(read));
     let mut path: Vec<_> = state.tree.up(state.tree.head).collect();
     path.reverse();
+    let mut ended = ends_of_runs(&log.events, state);
     let mut steps = Vec::new();
     for (seq, node) in path {
         let not = |why: &str| Error::new(ErrorKind::Refused, format!("message {seq} of {} {why}", at.trace));
-        if !matches!(node.kind, NodeKind::User | NodeKind::Assistant { .. } | NodeKind::Malformed) {
+        if !is_step(node.kind) {
             continue;
         }
         if gone.contains(&node.event) {
             return Err(not("was erased: it cannot be played again"));
         }
         whole.load(at.scoped(), node.event).await?;
-        let step = match whole.get(node.event) {
+        let mut step = match whole.get(node.event) {
             Some(EventKind::MessageQueued(data)) => {
                 let steer = ends.steers.contains(&node.event) && follows_calls(&steps);
-                RecordedStep::Said { parts: data.parts.clone(), steer }
+                RecordedStep::Said { parts: data.parts.clone(), steer, ends: Vec::new() }
             }
-            Some(EventKind::RewindRequested(data)) => {
-                RecordedStep::Said { parts: data.parts.clone().unwrap_or_default(), steer: false }
-            }
+            Some(EventKind::RewindRequested(data)) => RecordedStep::said(data.parts.clone().unwrap_or_default()),
             Some(EventKind::ModelFinished(data)) => {
                 let data = data.clone();
                 for call in data.calls() {
@@ -122,6 +122,11 @@ pub(crate) async fn steps(at: TraceStore<'_>, read: &Read) -> Result<Vec<Recorde
         if !is_whole(&step) {
             return Err(not("has a long text that is not at hand"));
         }
+        let reasons = ended.remove(&seq).unwrap_or_default();
+        match &mut step {
+            RecordedStep::Said { ends, .. } => *ends = reasons,
+            RecordedStep::Answered(answer) => answer.ends = reasons,
+        }
         steps.push(step);
     }
     Ok(steps)
@@ -129,7 +134,6 @@ pub(crate) async fn steps(at: TraceStore<'_>, read: &Read) -> Result<Vec<Recorde
 
 /// The messages of a trace's main path that are its steps, in their order.
 pub(crate) fn step_messages(state: &State) -> Vec<Seq> {
-    let is_step = |kind: NodeKind| matches!(kind, NodeKind::User | NodeKind::Assistant { .. } | NodeKind::Malformed);
     let path = state.tree.up(state.tree.head).filter(|(_, node)| is_step(node.kind));
     let mut messages: Vec<Seq> = path.map(|(seq, _)| seq).collect();
     messages.reverse();
@@ -168,7 +172,7 @@ pub(super) fn answer(data: &ModelFinished, ends: &Ends, whole: &Hydrated<'_>) ->
             written.clone_from(changed);
         }
     }
-    RecordedAnswer { parts, usage: data.usage, stop: data.stop, malformed: false, calls }
+    RecordedAnswer { parts, usage: data.usage, stop: data.stop, malformed: false, calls, ends: Vec::new() }
 }
 
 fn step(call: RecordedCall<'_>, approval: Option<&ApprovalGranted>, result: Option<&CallResolved>) -> CallStep {
@@ -204,6 +208,7 @@ pub(super) fn malformed(data: &ModelMalformed) -> RecordedAnswer {
         stop: StopReason::End,
         malformed: true,
         calls: Vec::new(),
+        ends: Vec::new(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The steps of a recorded run.
 
-use mainpath_types::{Decision, Part, Resolution, StopReason, ToolOutput, Usage};
+use mainpath_types::{Decision, FinishReason, Part, Resolution, StopReason, ToolOutput, Usage};
 use serde::{Deserialize, Serialize};
 
 /// A step of a run: what was said to the model, or what it answered and what became of that.
@@ -14,6 +14,9 @@ pub enum RecordedStep {
         /// Whether it redirected a run that went on: the calls after it were skipped.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         steer: bool,
+        /// Why runs ended after it, before anything was answered.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        ends: Vec<FinishReason>,
     },
     /// The model answered.
     Answered(Box<RecordedAnswer>),
@@ -35,6 +38,24 @@ pub struct RecordedAnswer {
     /// Its calls, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<CallStep>,
+    /// Why runs ended after it, unless it is a final answer: somebody stopped one, say, and went on later.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ends: Vec<FinishReason>,
+}
+
+impl RecordedStep {
+    /// Something that was said.
+    pub fn said(parts: Vec<Part>) -> RecordedStep {
+        RecordedStep::Said { parts, steer: false, ends: Vec::new() }
+    }
+
+    /// Why runs ended after it. A final answer says for itself that its run ended.
+    pub fn ends(&self) -> &[FinishReason] {
+        match self {
+            RecordedStep::Said { ends, .. } => ends,
+            RecordedStep::Answered(answer) => &answer.ends,
+        }
+    }
 }
 
 /// A call, and what became of it.

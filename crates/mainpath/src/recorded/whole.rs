@@ -37,10 +37,8 @@ pub(crate) async fn whole_run(at: TraceStore<'_>, read: &Read) -> Result<WholeRu
         }
         whole.load(at.scoped(), node.event).await?;
         let mut step = match whole.get(node.event) {
-            Some(EventKind::MessageQueued(data)) => RecordedStep::Said { parts: data.parts.clone(), steer: false },
-            Some(EventKind::RewindRequested(data)) => {
-                RecordedStep::Said { parts: data.parts.clone().unwrap_or_default(), steer: false }
-            }
+            Some(EventKind::MessageQueued(data)) => RecordedStep::said(data.parts.clone()),
+            Some(EventKind::RewindRequested(data)) => RecordedStep::said(data.parts.clone().unwrap_or_default()),
             Some(EventKind::ModelFinished(data)) => {
                 let data = data.clone();
                 for call in data.calls() {
@@ -68,7 +66,7 @@ pub(crate) async fn whole_run(at: TraceStore<'_>, read: &Read) -> Result<WholeRu
 /// A message of another program. Its calls ran there, and nobody knows what rules said.
 fn imported(data: &MessageImported) -> RecordedStep {
     if data.role != Role::Assistant {
-        return RecordedStep::Said { parts: data.said(), steer: false };
+        return RecordedStep::said(data.said());
     }
     let mut results = data.results();
     let calls = data.parts.iter().filter_map(|part| match part {
@@ -94,7 +92,8 @@ fn imported(data: &MessageImported) -> RecordedStep {
     let usage =
         data.recorded.as_ref().and_then(|recorded| recorded.spent).map_or(Usage::default(), |spent| spent.usage);
     let parts = data.said();
-    RecordedStep::Answered(Box::new(RecordedAnswer { parts, usage, stop: StopReason::End, malformed: false, calls }))
+    let (stop, ends) = (StopReason::End, Vec::new());
+    RecordedStep::Answered(Box::new(RecordedAnswer { parts, usage, stop, malformed: false, calls, ends }))
 }
 
 /// What is no text, as a word in brackets.

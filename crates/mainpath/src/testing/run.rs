@@ -123,7 +123,18 @@ impl<'a> Plays<'a> {
         policy(self.project, &spec.rules)?;
         let (registry, launcher) = (Arc::clone(&self.registry), self.launcher.clone());
         let policy = Arc::new(policy);
-        play(PlaySetup { app: self.app, registry, spec, recording, launcher, policy, seed: None }).await
+        play(PlaySetup {
+            app: self.app,
+            registry,
+            spec,
+            recording,
+            launcher,
+            policy,
+            seed: None,
+            is_open: false,
+            same_limits: true,
+        })
+        .await
     }
 
     /// Where the agent would be told something else now.

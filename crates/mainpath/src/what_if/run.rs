@@ -8,8 +8,8 @@ use super::lane::LaneFigures;
 use super::provider::FirstRecorded;
 use crate::event::RunEvent;
 use crate::recorded::{
-    Difference, PlaySeed, PlaySetup, RecordedAnswer, RecordedStep, common_hash, differ_only_in_calls, first_difference,
-    first_under_another, play, recording, step_messages, steps,
+    Difference, PlaySeed, PlaySetup, RecordedAnswer, RecordedStep, common_hash, differ_in_verdicts,
+    differ_only_in_calls, first_difference, first_under_another, play, recording, step_messages, steps,
 };
 use crate::trace::{Read, Restore};
 use crate::{Error, ErrorKind, Installation, Trace, launcher};
@@ -67,6 +67,8 @@ struct Again<'a> {
     from: &'a TraceId,
     read: &'a Read,
     what: &'a WhatIf,
+    /// Whether what is decided again breaks off where it went on.
+    is_open: bool,
 }
 
 impl Installation {
@@ -113,10 +115,11 @@ impl Installation {
             again: original.clone(),
             original,
         };
-        let again = Again { app: self, from, read: &read, what };
+        let is_open = until.is_some() || read.state.run.is_some();
+        let again = Again { app: self, from, read: &read, what, is_open };
         let (start, served) = if asks_the_same(old, &what.spec) {
             let Some(parted) = again.offline(old, &recording).await? else { return Ok(outcome) };
-            let index = parted.step.saturating_sub(1) as usize;
+            let index = parted.index();
             let first = match recording.get(index) {
                 Some(RecordedStep::Answered(answer)) if parted.is_of_calls => Some((**answer).clone()),
                 _ => None,
@@ -151,7 +154,16 @@ fn begins(read: &Read) -> EventId {
 /// Where an offline play parts from the run.
 struct Parted {
     step: u32,
+    what: String,
     is_of_calls: bool,
+    is_of_rules: bool,
+}
+
+impl Parted {
+    /// The step, from 0.
+    fn index(&self) -> usize {
+        self.step.saturating_sub(1) as usize
+    }
 }
 
 /// The trace that was made.
@@ -162,8 +174,31 @@ struct Made {
 }
 
 impl Again<'_> {
-    /// Plays on offline from the message, under the new rules. Gives where that parts from the run.
+    /// Plays on offline from the message, under the new rules. Gives where that parts from the run because of what is changed. Errors: the
+    /// log does not suffice to play the run as it was.
     async fn offline(&self, old: &Spec, recording: &[RecordedStep]) -> Result<Option<Parted>, Error> {
+        let Some(parted) = self.played(old, &self.what.spec, recording).await? else { return Ok(None) };
+        if parted.is_of_rules {
+            return Ok(Some(parted));
+        }
+        let unchanged = match self.what.spec == *old {
+            true => None,
+            false => Some(self.played(old, old, recording).await?),
+        };
+        let cannot = match &unchanged {
+            None => Some(&parted),
+            Some(unchanged) => unchanged.as_ref().filter(|same| !same.is_of_rules && same.step <= parted.step),
+        };
+        let Some(Parted { step, what, .. }) = cannot else { return Ok(Some(parted)) };
+        let problem = format!(
+            "{}: the log does not suffice to play step {step} as it was ({what}), so nothing was decided again; choose a later message: --at N",
+            self.from
+        );
+        Err(Error::new(ErrorKind::Refused, problem))
+    }
+
+    /// Plays on offline from the message, as this agent. Gives where that parts from the run.
+    async fn played(&self, old: &Spec, new: &Spec, recording: &[RecordedStep]) -> Result<Option<Parted>, Error> {
         let (app, events) = (self.app, &self.read.log.events);
         let id = new_trace_id(system_clock()).map_err(|error| Error::failed(error.to_string()))?;
         let scope = &app.logs.scope;
@@ -179,13 +214,9 @@ impl Again<'_> {
         let sources = app.sources.clone();
         let policy = move |folder: &Path, run: &RunRules| sources.load(&folder.display().to_string(), run);
         // The folder is that of the run, in which nothing runs now; who decided then decides so again.
-        let spec = Spec {
-            mode: old.mode,
-            mode_for: None,
-            snapshots: false,
-            workspace: old.workspace.clone(),
-            ..self.what.spec.clone()
-        };
+        let spec =
+            Spec { mode: old.mode, mode_for: None, snapshots: false, workspace: old.workspace.clone(), ..new.clone() };
+        let same_limits = spec.limits == old.limits;
         let seed = PlaySeed { events: forked, blobs, after: self.what.at };
         let played = play(PlaySetup {
             app,
@@ -195,12 +226,15 @@ impl Again<'_> {
             launcher: launcher::own(),
             policy: Arc::new(policy),
             seed: Some(seed),
+            is_open: self.is_open,
+            same_limits,
         });
         let played = played.await?;
         let Some(parted) = played.parted else { return Ok(None) };
-        let index = parted.step.saturating_sub(1) as usize;
-        let is_of_calls = differ_only_in_calls(recording.get(index), played.steps.get(index));
-        Ok(Some(Parted { step: parted.step, is_of_calls }))
+        let mut at = Parted { step: parted.step, what: parted.what, is_of_calls: false, is_of_rules: false };
+        let (then, now) = (recording.get(at.index()), played.steps.get(at.index()));
+        (at.is_of_calls, at.is_of_rules) = (differ_only_in_calls(then, now), differ_in_verdicts(then, now));
+        Ok(Some(at))
     }
 
     /// Runs on in a fork, in a copy of the folder.

@@ -146,11 +146,9 @@ fn two_runs_part_at_the_first_step_that_is_not_the_same() {
             stop: StopReason::End,
             malformed: false,
             calls,
+            ends: Vec::new(),
         };
-        vec![
-            RecordedStep::Said { parts: vec![Part::text("Task.")], steer: false },
-            RecordedStep::Answered(Box::new(answer)),
-        ]
+        vec![RecordedStep::said(vec![Part::text("Task.")]), RecordedStep::Answered(Box::new(answer))]
     };
     let ok = Some(Resolution::Ok);
     let one = answered("a", vec![call(r#"{"path": "a"}"#, ok, "x")]);
