@@ -89,6 +89,7 @@ async fn played(setup: PlaySetup<'_>) -> Result<Played, Error> {
         trace: trace.clone(),
         recording,
         vault: app.vault.clone(),
+        read: tokio::sync::Mutex::default(),
         steered: Mutex::default(),
         parted: Mutex::default(),
         is_open,

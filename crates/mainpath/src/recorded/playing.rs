@@ -26,6 +26,8 @@ pub(super) struct Playing {
     pub recording: Vec<RecordedStep>,
     /// The secrets that nothing that is said may hold.
     pub vault: Vault,
+    /// What was read of its log.
+    pub read: tokio::sync::Mutex<Option<Read>>,
     /// The steps after which it was said again what redirected the run.
     pub steered: Mutex<BTreeSet<usize>>,
     /// Where it has parted from the recording, once it has.
@@ -93,8 +95,17 @@ impl Playing {
     /// Its steps so far. A call that was ended as it was recorded has the recorded end.
     pub async fn steps(&self) -> Result<Vec<RecordedStep>, Error> {
         let at = self.at();
-        let read = Read::of(at).await?;
-        let mut played = steps(at, &read).await?;
+        let mut known = self.read.lock().await;
+        let read = match known.take() {
+            // Each step asks: only what came since is read.
+            Some(mut read) => {
+                let tail = at.read(read.log.head + 1).await?;
+                read.extend(tail);
+                known.insert(read)
+            }
+            None => known.insert(Read::of(at).await?),
+        };
+        let mut played = steps(at, read).await?;
         let as_recorded = self.as_recorded.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let messages = step_messages(&read.state);
         for call in as_recorded {
