@@ -109,6 +109,34 @@ async fn a_stream_goes_on_while_a_child_waits_and_ends_when_nobody_is_waited_for
 }
 
 #[tokio::test]
+async fn who_watches_on_sees_what_comes_after_a_rest_once_and_in_its_order() {
+    let place = Place::new(WRITING);
+    let host = host(&place).await;
+    let run = agent(&place, &host).await.approvals(ApprovalMode::Yes).start("Start.").await.unwrap();
+    let trace = run.trace().clone();
+    run.outcome().await.unwrap();
+    let (mut all, mut told) = (trace.watch_on(1), BTreeMap::<String, Vec<EventId>>::new());
+    let mut until_rest = async |told: &mut BTreeMap<String, Vec<EventId>>| {
+        while let Ok(event) = tokio::time::timeout(Duration::from_millis(1_500), all.next()).await {
+            let event = event.unwrap().unwrap();
+            if let Some(id) = event.id() {
+                told.entry(event.trace_id().to_string()).or_default().push(id);
+            }
+        }
+        told.values_mut().for_each(Vec::dedup);
+    };
+    until_rest(&mut told).await;
+    assert_eq!((told.len(), &told), (2, &expected(&host).await));
+    // Nobody drives it: what is written now comes as well, whoever writes it.
+    self::host(&place).await.trace(trace.id()).await.unwrap().rename("Another name").await.unwrap();
+    until_rest(&mut told).await;
+    assert_eq!((told.len(), &told), (2, &expected(&host).await));
+    trace.say("Start.").await.unwrap().outcome().await.unwrap();
+    until_rest(&mut told).await;
+    assert_eq!((told.len(), &told), (3, &expected(&host).await));
+}
+
+#[tokio::test]
 async fn the_log_of_an_agent_that_is_damaged_is_the_end_of_the_stream() {
     let place = Place::new(WRITING);
     let host = host(&place).await;
