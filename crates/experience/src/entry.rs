@@ -1,6 +1,7 @@
 //! An entry, and what is asked of one.
 
 use mainpath_types::Origin;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -13,7 +14,8 @@ pub const LONGEST_TEXT: usize = 8 * 1024;
 pub const MOST_TAGS: usize = 32;
 
 /// Something that was learned.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Experience")]
 pub struct Entry {
     /// Its id, such as `ex_k3v9qa`: see [`is_id`].
     pub id: String,
@@ -57,8 +59,9 @@ impl Entry {
 }
 
 /// Whether an entry may be shown to agents.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "ExperienceStatus")]
 pub enum Status {
     /// A person is to read it first.
     Waiting,

@@ -8,7 +8,9 @@ use crate::{Row, Wanted};
 use mainpath_runtime::run_stats::RunStats;
 use mainpath_types::{Millis, TraceId};
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Result, Statement, Transaction, TransactionBehavior, ffi, params};
+use rusqlite::{
+    Connection, ErrorCode, OptionalExtension, Result, Statement, Transaction, TransactionBehavior, ffi, params,
+};
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -97,7 +99,9 @@ fn keep_changes_beside(db: &Connection) -> Result<()> {
     let began = Instant::now();
     loop {
         match db.pragma_update(None, "journal_mode", "wal") {
-            Err(error) if is_busy(&error) && began.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(10)),
+            Err(error) if is_busy(&error) && began.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(10))
+            }
             done => return done,
         }
     }

@@ -3,6 +3,7 @@
 use crate::weigh::{ASK, Applied, Finding, strength, weigh};
 use crate::{CallFacts, Layer, PathFact, Policy};
 use mainpath_types::{Access, ApprovalMode, Decision, Guarded, Verdict, guarded};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -66,7 +67,7 @@ pub struct Explanation {
 }
 
 /// What decided on a part of a call.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PartVerdict {
     /// The part, in words.
     pub part: String,
@@ -79,7 +80,7 @@ pub struct PartVerdict {
 }
 
 /// A rule that fits a part of a call.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AppliedRule {
     /// Where it comes from.
     pub layer: Layer,

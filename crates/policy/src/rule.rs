@@ -4,12 +4,14 @@ use crate::CallFacts;
 use crate::part::Part;
 use crate::pattern::{Fit, Pattern, Reading};
 use mainpath_types::{Decision, Destination, EffectClass, Origin};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::Arc;
 
 /// Where a rule comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(rename = "RuleLayer")]
 pub enum Layer {
     /// It comes with Mainpath.
     Builtin,

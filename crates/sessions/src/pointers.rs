@@ -4,6 +4,7 @@ use crate::place::PlaceError;
 use mainpath_runtime::RuntimeError;
 use mainpath_store::StoreError;
 use mainpath_types::{EventId, Millis, TraceId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write;
@@ -11,7 +12,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// A session: a name for a trace, and how much of it is shown to whom asks.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Session {
     /// Its name: letters, digits, `-`, `_`, `.` and `@`.

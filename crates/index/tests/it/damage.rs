@@ -53,7 +53,9 @@ async fn many_that_make_the_file_at_the_same_time_all_find_everything() {
         place.talk(name, &[("find this", "done")]).await;
     }
     for round in 0..20 {
-        ["", "-wal", "-shm"].iter().for_each(|end| drop(std::fs::remove_file(place.file(&format!("index.sqlite{end}")))));
+        ["", "-wal", "-shm"]
+            .iter()
+            .for_each(|end| drop(std::fs::remove_file(place.file(&format!("index.sqlite{end}")))));
         let begin = std::sync::Barrier::new(6);
         let look = || {
             begin.wait();

@@ -7,12 +7,14 @@ use super::preset::{Layer, Listed, Preset};
 use super::read::presets_of;
 use super::trust::{AGENTS, Trusted};
 use crate::{Error, ErrorKind, Home};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
 
 /// Whether a preset can be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "PresetStanding")]
 pub enum Standing {
     /// It can.
     Ready,

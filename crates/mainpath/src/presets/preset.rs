@@ -2,11 +2,12 @@
 
 use super::trust::Distrust;
 use mainpath_types::{Effort, Micros, Millis};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::PathBuf;
 
 /// A named set of what an agent is. What it does not say is as it would be without it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Preset {
     /// Its name.
     pub name: String,
@@ -35,7 +36,7 @@ pub struct Preset {
 }
 
 /// The limits of a preset, over those of the profile. `None`: it says nothing; 0: no limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PresetLimits {
     /// Model turns.
     pub turns: Option<u32>,
@@ -50,7 +51,7 @@ pub struct PresetLimits {
 }
 
 /// Something about a preset's file, in a line.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Remark {
     /// The line of the file, from 1, if it is about one.
     pub line: Option<usize>,
@@ -59,8 +60,9 @@ pub struct Remark {
 }
 
 /// Whose a preset is. The smaller one wins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "PresetLayer")]
 pub enum Layer {
     /// The repository's: anybody may have written it, so it counts only when trusted.
     Project,

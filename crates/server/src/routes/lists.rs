@@ -5,12 +5,15 @@ use crate::access::scope::Scope;
 use crate::call::{Call, Nothing};
 use crate::problem::Problem;
 use crate::route::{Route, group};
-use mainpath::experience::Status;
-use mainpath::types::Access;
-use mainpath::{Error, Installation};
+use mainpath::experience::{Entry, Status};
+use mainpath::named_sessions::Session;
+use mainpath::policy::{AppliedRule, Explanation, PartVerdict};
+use mainpath::presets::{Preset, Remark};
+use mainpath::providers::WireFormat;
+use mainpath::types::{Access, Decision, EffectClass, Origin, Price, ToolSpec};
+use mainpath::{Error, Installation, policy, presets};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
 
 pub fn routes() -> Result<Vec<Route>, String> {
     group(
@@ -50,18 +53,14 @@ pub fn routes() -> Result<Vec<Route>, String> {
 
 /// A list.
 #[derive(Serialize, JsonSchema)]
-struct List {
+struct List<T> {
     /// Its items, as the command says them with `--json`.
-    items: Vec<Map<String, Value>>,
+    items: Vec<T>,
 }
 
-impl List {
-    fn of(items: impl IntoIterator<Item = Value>) -> List {
-        let object = |value| match value {
-            Value::Object(map) => map,
-            _ => Map::new(),
-        };
-        List { items: items.into_iter().map(object).collect() }
+impl<T> FromIterator<T> for List<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> List<T> {
+        List { items: items.into_iter().collect() }
     }
 }
 
@@ -77,56 +76,121 @@ fn installation<Q, B>(call: &Call<Q, B>) -> Result<&Installation, Problem> {
     call.host.installation().ok_or_else(|| Error::failed("this server is made from no installation").into())
 }
 
-async fn agents(call: Call<FolderQuery>) -> Result<List, Problem> {
+/// A preset that there is.
+#[derive(Serialize, JsonSchema)]
+struct ListedPreset {
+    #[serde(flatten)]
+    preset: Preset,
+    /// Whose it is.
+    layer: presets::Layer,
+    /// Whether it can be used.
+    standing: presets::Standing,
+    /// Why it cannot be used, if it cannot.
+    faults: Vec<Remark>,
+}
+
+async fn agents(call: Call<FolderQuery>) -> Result<List<ListedPreset>, Problem> {
     let folder = call.app.workspace(&call.who, call.query.workspace.as_deref())?;
     let presets = call.host.presets(&folder)?;
-    Ok(List::of(presets.listed.iter().map(|listed| {
-        let mut item = json!(listed.preset);
-        item["layer"] = json!(listed.layer);
-        item["standing"] = json!(listed.standing());
-        item["faults"] = json!(listed.faults);
-        item
-    })))
-}
-
-async fn tools(call: Call) -> Result<List, Problem> {
-    Ok(List::of(call.host.tools().specs().iter().map(|spec| json!(spec))))
-}
-
-async fn skills(call: Call<FolderQuery>) -> Result<List, Problem> {
-    let folder = call.app.workspace(&call.who, call.query.workspace.as_deref())?;
-    let Some(shelf) = call.host.skills() else { return Ok(List::of([])) };
-    let found = shelf.read(&folder);
-    let item = |skill: &mainpath::agent_skills::Skill, state: &str| {
-        json!({
-            "name": skill.card.name, "description": skill.card.description, "source": skill.layer.name(), "state": state,
-            "effect": skill.card.front.effect, "disable_model_invocation": skill.card.front.disable_model_invocation,
-        })
+    let row = |listed: &presets::Listed| ListedPreset {
+        preset: listed.preset.clone(),
+        layer: listed.layer,
+        standing: listed.standing(),
+        faults: listed.faults.clone(),
     };
-    let ready = found.skills.iter().map(|skill| item(skill, "ready"));
-    Ok(List::of(ready.chain(found.untrusted.iter().map(|skill| item(skill, "untrusted")))))
+    Ok(presets.listed.iter().map(row).collect())
 }
 
-async fn models(call: Call) -> Result<List, Problem> {
+async fn tools(call: Call) -> Result<List<ToolSpec>, Problem> {
+    Ok(call.host.tools().specs().into_iter().collect())
+}
+
+/// A skill that there is.
+#[derive(Serialize, JsonSchema)]
+struct ListedSkill {
+    /// Its name.
+    name: String,
+    /// What it is for.
+    description: String,
+    /// Where it comes from.
+    source: &'static str,
+    /// Whether agents see it.
+    state: SkillState,
+    /// What its scripts may do at most.
+    effect: EffectClass,
+    /// Whether only people may choose it.
+    disable_model_invocation: bool,
+}
+
+/// Whether agents see a skill.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum SkillState {
+    /// They do.
+    Ready,
+    /// It is a repository's, and nobody has trusted it as it is.
+    Untrusted,
+}
+
+async fn skills(call: Call<FolderQuery>) -> Result<List<ListedSkill>, Problem> {
+    let folder = call.app.workspace(&call.who, call.query.workspace.as_deref())?;
+    let Some(shelf) = call.host.skills() else { return Ok(List { items: Vec::new() }) };
+    let found = shelf.read(&folder);
+    let row = |skill: &mainpath::agent_skills::Skill, state| ListedSkill {
+        name: skill.card.name.clone(),
+        description: skill.card.description.clone(),
+        source: skill.layer.name(),
+        state,
+        effect: skill.card.front.effect,
+        disable_model_invocation: skill.card.front.disable_model_invocation,
+    };
+    let ready = found.skills.iter().map(|skill| row(skill, SkillState::Ready));
+    Ok(ready.chain(found.untrusted.iter().map(|skill| row(skill, SkillState::Untrusted))).collect())
+}
+
+/// A provider, and its model.
+#[derive(Serialize, JsonSchema)]
+struct ListedModel {
+    /// Its name.
+    provider: String,
+    /// The format of its requests, such as `openai-chat`.
+    #[schemars(with = "String")]
+    format: WireFormat,
+    /// Whether it is on this machine, or in this network.
+    local: bool,
+    /// Whether its key is known, or it needs none.
+    has_key: bool,
+    /// The model that is taken where none is named.
+    model: Option<String>,
+    /// How many tokens that can take.
+    context_window: Option<u32>,
+    /// What that costs, where it is known.
+    price: Option<Price>,
+}
+
+async fn models(call: Call) -> Result<List<ListedModel>, Problem> {
     let registry = installation(&call)?.models.registry();
     let env = mainpath::agent::env;
-    let listed = registry.providers().iter().map(|provider| {
-        let default = provider.default_model.as_ref().map(|model| format!("{}:{model}", provider.name));
-        let facts = default.as_ref().map(|model| registry.facts(model));
-        json!({
-            "provider": provider.name, "format": provider.format, "local": provider.local,
-            "has_key": provider.local || provider.key_variables.is_empty() || provider.key(&env).is_some(),
-            "model": default, "context_window": facts.as_ref().map(|facts| facts.context_window),
-            "price": facts.as_ref().and_then(|facts| facts.price),
-        })
-    });
-    Ok(List::of(listed.collect::<Vec<_>>()))
+    let row = |provider: &mainpath::providers::ProviderProfile| {
+        let model = provider.default_model.as_ref().map(|model| format!("{}:{model}", provider.name));
+        let facts = model.as_ref().map(|model| registry.facts(model));
+        ListedModel {
+            provider: provider.name.clone(),
+            format: provider.format,
+            local: provider.local,
+            has_key: provider.local || provider.key_variables.is_empty() || provider.key(&env).is_some(),
+            model,
+            context_window: facts.as_ref().map(|facts| facts.context_window),
+            price: facts.as_ref().and_then(|facts| facts.price),
+        }
+    };
+    Ok(registry.providers().iter().map(row).collect())
 }
 
-async fn sessions(call: Call) -> Result<List, Problem> {
+async fn sessions(call: Call) -> Result<List<Session>, Problem> {
     let logs = &installation(&call)?.logs;
     let listed = mainpath::sessions::sessions(logs).list().map_err(Error::from)?;
-    Ok(List::of(listed.into_iter().flatten().map(|session| json!(session))))
+    Ok(listed.into_iter().flatten().collect())
 }
 
 /// Which experiences.
@@ -140,25 +204,53 @@ struct ExperienceQuery {
     waiting: bool,
 }
 
-async fn experiences(call: Call<ExperienceQuery>) -> Result<List, Problem> {
+async fn experiences(call: Call<ExperienceQuery>) -> Result<List<Entry>, Problem> {
     let known = installation(&call)?.experiences.all().map_err(Error::from)?;
     let ExperienceQuery { category, waiting } = call.query;
-    let wanted = known.entries.iter().map(|placed| &placed.entry).filter(|entry| {
+    let wanted = known.entries.into_iter().map(|placed| placed.entry).filter(|entry| {
         let fits = category.as_ref().is_none_or(|category| entry.category == *category);
         fits && (waiting || entry.status != Status::Waiting)
     });
-    Ok(List::of(wanted.map(|entry| json!(entry))))
+    Ok(wanted.collect())
 }
 
-async fn rules(call: Call<FolderQuery>) -> Result<List, Problem> {
+/// A rule that holds.
+#[derive(Serialize, JsonSchema)]
+struct ListedRule {
+    /// Where it comes from.
+    layer: policy::Layer,
+    /// Its name, unlike that of every other rule of its layer.
+    id: String,
+    /// What it says.
+    decision: Decision,
+    /// What it is about, as it was written.
+    r#match: Vec<String>,
+    /// It holds only for arguments from here; empty: from anywhere.
+    origin: Vec<Origin>,
+    /// It holds only for tools with these effects; empty: with any.
+    effect: Vec<EffectClass>,
+    /// Why there is such a rule.
+    reason: Option<String>,
+    /// For an ask: that all is said yes to is no answer to it.
+    always: bool,
+    /// Why it does not hold, if it does not.
+    ignored: Option<&'static str>,
+}
+
+async fn rules(call: Call<FolderQuery>) -> Result<List<ListedRule>, Problem> {
     let folder = call.app.workspace(&call.who, call.query.workspace.as_deref())?;
-    let rules = call.host.rules(&folder)?;
-    Ok(List::of(rules.iter().map(|rule| {
-        json!({
-            "layer": rule.layer, "id": rule.id, "decision": rule.decision, "match": rule.matches, "origin": rule.origins,
-            "effect": rule.effects, "reason": rule.reason, "always": rule.always, "ignored": rule.ignored,
-        })
-    })))
+    let row = |rule: policy::Rule| ListedRule {
+        layer: rule.layer,
+        id: rule.id,
+        decision: rule.decision,
+        r#match: rule.matches,
+        origin: rule.origins,
+        effect: rule.effects,
+        reason: rule.reason,
+        always: rule.always,
+        ignored: rule.ignored,
+    };
+    Ok(call.host.rules(&folder)?.into_iter().map(row).collect())
 }
 
 /// A call that nobody has made.
@@ -180,15 +272,14 @@ struct Checked {
     /// The verdict.
     verdict: mainpath::types::Verdict,
     /// What decided on each part of it.
-    parts: Vec<Map<String, Value>>,
+    parts: Vec<PartVerdict>,
     /// Every rule that fits a part, whether it decided or not.
-    rules: Vec<Map<String, Value>>,
+    rules: Vec<AppliedRule>,
 }
 
 async fn check(call: Call<Nothing, CheckBody>) -> Result<Checked, Problem> {
     let folder = call.app.workspace(&call.who, call.body.workspace.as_deref())?;
     let found = call.host.explain(&folder, &call.body.call, call.body.access)?;
-    let parts = List::of(found.parts.iter().map(|part| json!(part))).items;
-    let rules = List::of(found.rules.iter().map(|rule| json!(rule))).items;
-    Ok(Checked { verdict: found.verdict, parts, rules })
+    let Explanation { verdict, parts, rules } = found;
+    Ok(Checked { verdict, parts, rules })
 }
