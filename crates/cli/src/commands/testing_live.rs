@@ -3,11 +3,11 @@
 use crate::exit::{Exit, Failure};
 use crate::ui::junit::{JunitCase, write_junit};
 use crate::ui::out::out;
-use crate::ui::text::{count, money, number, plain, range, short};
+use crate::ui::text::{count, money, number, one_line, plain, range, short};
 use clap::Args;
 use mainpath::Installation;
 use mainpath::intervals::MeasuredShare;
-use mainpath::testing::{AT_ONCE, LiveOutcome, LiveReport, LiveTests, LiveVerdict, tests_folder};
+use mainpath::testing::{AT_ONCE, LiveOutcome, LiveReport, LiveTests, LiveVerdict, found_tests, tests_folder};
 use mainpath::types::Micros;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -68,6 +68,12 @@ impl LiveArgs {
 pub fn no_tests(project: &Path) -> Result<Failure, Failure> {
     let folder = tests_folder(project)?;
     Ok(Failure::usage(format!("there are no tests in {}; make one: mainpath test add TRACE", folder.display())))
+}
+
+/// Says what lies among the tests and is none. Errors: their folder cannot be read.
+pub fn tell_passed_over(project: &Path) -> Result<(), Failure> {
+    found_tests(project)?.passed_over.iter().for_each(|line| eprintln!("! {}", one_line(line)));
+    Ok(())
 }
 
 /// `mainpath test run --live`
@@ -183,7 +189,7 @@ fn case(outcome: &LiveOutcome) -> JunitCase {
     JunitCase {
         class: "mainpath.live".into(),
         name: name.clone(),
-        elapsed_ms: Some(trials.iter().map(|trial| trial.elapsed_ms).sum()),
+        elapsed_ms: Some(trials.iter().map(|trial| trial.elapsed_ms).fold(0, u64::saturating_add)),
         problem: (!verdict.is_well()).then(|| lines.join("\n")),
     }
 }

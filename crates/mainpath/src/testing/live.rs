@@ -3,7 +3,7 @@
 use super::baseline::Baseline;
 use super::check::check;
 use super::folder::{TestParts, read, read_agent};
-use super::live_outcome::{LiveOutcome, LiveReport, LiveTrial};
+use super::live_outcome::{LiveOutcome, LiveReport, LiveTrial, sum};
 use super::names::{test_folder, test_names, tests_folder};
 use super::placing::Placing;
 use super::propose::{calls, used};
@@ -210,7 +210,7 @@ impl Lanes<'_> {
             turns,
             calls: made,
             tokens,
-            cost: spent.sum(),
+            cost: sum(spent),
             elapsed_ms: 0,
         })
     }
