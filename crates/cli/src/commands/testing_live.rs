@@ -1,6 +1,7 @@
 //! `test run --live`: tests against a model, several times, held to a baseline.
 
 use crate::exit::{Exit, Failure};
+use crate::runs::signals::{stop_at_signals, stopped};
 use crate::ui::junit::{JunitCase, write_junit};
 use crate::ui::out::out;
 use crate::ui::text::{count, money, number, one_line, plain, range, short};
@@ -9,6 +10,7 @@ use mainpath::Installation;
 use mainpath::intervals::MeasuredShare;
 use mainpath::testing::{AT_ONCE, LiveOutcome, LiveReport, LiveTests, LiveVerdict, found_tests, tests_folder};
 use mainpath::types::Micros;
+use mainpath::what_if::StopWork;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -60,6 +62,7 @@ impl LiveArgs {
             at_once: self.at_once.map_or(AT_ONCE, |most| most as usize),
             yes: self.yes,
             save_baseline: self.save_baseline,
+            stop: StopWork::default(),
         }
     }
 }
@@ -80,12 +83,13 @@ pub fn tell_passed_over(project: &Path) -> Result<(), Failure> {
 pub async fn run_live(app: &Installation, tests: &LiveTests, report: &ReportArgs) -> Result<Exit, Failure> {
     let ReportArgs { json, junit } = report;
     let mut problem = None;
+    stop_at_signals(&tests.stop)?;
     let report = app.run_tests_live(tests, |outcome| {
         if !*json && let Err(failure) = tell(outcome) {
             problem.get_or_insert(failure);
         }
     });
-    let report = report.await?;
+    let report = report.await.map_err(|error| stopped(error, &tests.stop))?;
     if let Some(problem) = problem {
         return Err(problem);
     }
