@@ -227,6 +227,11 @@ impl Index {
         read.map_err(|source| say(&self.path, source))
     }
 
+    /// The traces whose logs are damaged: what comes before that was read.
+    pub fn damaged(&self) -> Result<Vec<TraceId>, IndexError> {
+        tables::damaged(&self.db).map_err(|source| say(&self.path, source))
+    }
+
     /// What was counted of the runs that began at this time or later, oldest first; and of how many traces they are.
     pub fn runs(&self, since: Millis) -> Result<(Vec<RunStats>, usize), IndexError> {
         let runs = tables::runs(&self.db, since).map_err(|source| say(&self.path, source))?;

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Another one, and the file is made anew.
-const VERSION: i64 = 9;
+const VERSION: i64 = 10;
 /// How long another process may be waited for: it may be reading a large log.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -29,6 +29,7 @@ const TABLES: &str = "
         name TEXT, agent TEXT);
     CREATE INDEX IF NOT EXISTS trace_modified ON trace(modified DESC, id);
     CREATE INDEX IF NOT EXISTS trace_live ON trace(live) WHERE live = 1;
+    CREATE INDEX IF NOT EXISTS trace_damaged ON trace(status) WHERE status = 'damaged';
     CREATE TABLE IF NOT EXISTS message(
         n INTEGER PRIMARY KEY, trace INTEGER NOT NULL, seq INTEGER NOT NULL, role TEXT NOT NULL, text TEXT NOT NULL);
     CREATE INDEX IF NOT EXISTS message_trace ON message(trace);
@@ -143,6 +144,10 @@ pub(crate) fn give_free(db: &Connection, trace: &TraceId) -> Result<()> {
 
 pub(crate) fn all(db: &Connection) -> Result<Vec<TraceId>> {
     names(db, "SELECT id FROM trace")
+}
+
+pub(crate) fn damaged(db: &Connection) -> Result<Vec<TraceId>> {
+    names(db, "SELECT id FROM trace WHERE status = 'damaged'")
 }
 
 fn names(db: &Connection, query: &str) -> Result<Vec<TraceId>> {

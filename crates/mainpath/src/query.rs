@@ -4,7 +4,7 @@ use crate::listing::{ListedTrace, refreshed};
 use crate::{Error, ErrorKind, Host, Logs};
 use mainpath_index::{FoundStep, FoundSteps, Index, IndexError};
 use mainpath_policy::{Predicate, PredicateError};
-use mainpath_types::{CallId, Micros, Seq};
+use mainpath_types::{CallId, Micros, Seq, TraceId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -63,14 +63,33 @@ impl From<&FoundStep> for ListedStep {
     }
 }
 
+/// What was found in many traces.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct QueryAnswer {
+    /// The calls.
+    pub found: FoundSteps,
+    /// The traces whose logs could not be read, or only up to where they are damaged.
+    pub unread: Vec<TraceId>,
+}
+
 /// The calls that a predicate is true of, the newest traces' first; at most so many. Where no index can be kept, every log is read.
 /// It may block. Errors: the index cannot be used.
-pub fn query(logs: &Logs, predicate: &Predicate, most: usize) -> Result<FoundSteps, IndexError> {
+pub fn query(logs: &Logs, predicate: &Predicate, most: usize) -> Result<QueryAnswer, IndexError> {
     let index = match refreshed(logs) {
         Err(IndexError::Sqlite { .. } | IndexError::Io { .. }) => Index::in_memory(&logs.store, &logs.scope)?,
         index => index?,
     };
-    index.query(predicate, most)
+    let found = index.query(predicate, most)?;
+    // A folder without a log is where a trace begins, unless its log was lost.
+    let has_bytes = |trace: &TraceId| {
+        let log = logs.store.trace_dir(&logs.scope.tenant, trace).join("events.jsonl");
+        log.symlink_metadata().is_ok_and(|meta| meta.len() > 0)
+    };
+    let lost = index.unlisted()?.into_iter().filter(|trace| has_bytes(trace) || logs.lost(trace).is_some());
+    let mut unread: Vec<TraceId> = lost.chain(index.damaged()?).collect();
+    unread.sort();
+    unread.dedup();
+    Ok(QueryAnswer { found, unread })
 }
 
 impl Host {
@@ -83,6 +102,6 @@ impl Host {
         let logs = self.logs().ok_or_else(none)?.clone();
         let looking = tokio::task::spawn_blocking(move || query(&logs, &predicate, most));
         let found = looking.await.map_err(|error| Error::failed(error.to_string()))??;
-        Ok(found.steps.iter().map(ListedStep::from).collect())
+        Ok(found.found.steps.iter().map(ListedStep::from).collect())
     }
 }

@@ -109,15 +109,15 @@ fn counted(state: &State, bodies: &dyn Bodies) -> Vec<(&'static str, String)> {
             (NodeKind::Assistant { .. }, Some(EventKind::ModelFinished(data))) => {
                 turns += 1;
                 usage += data.usage;
-                cost += data.cost;
-                took += data.elapsed_ms;
+                cost = data.cost.saturating_add(cost);
+                took = data.elapsed_ms.saturating_add(took);
             }
             (NodeKind::Result(call), resolved) => {
                 let ran_well = state.calls.get(call).is_some_and(|call| call.state == CallState::Done(Resolution::Ok));
                 calls += 1;
                 failed += u64::from(!ran_well);
                 if let Some(EventKind::CallResolved(data)) = resolved {
-                    took += data.elapsed_ms;
+                    took = data.elapsed_ms.saturating_add(took);
                 }
             }
             _ => {}

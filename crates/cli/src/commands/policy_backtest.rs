@@ -2,13 +2,14 @@
 
 use crate::args::past::PastArgs;
 use crate::exit::{Exit, Failure};
+use crate::runs::rules::read_named;
 use crate::ui::junit::{JunitCase, write_junit};
 use crate::ui::out::out;
 use crate::ui::text::{count, gist, number, one_line, short};
 use clap::{Args, ValueEnum};
 use mainpath::backtest::{Backtest, NewRules, RuleChange};
 use mainpath::policy::Layer;
-use mainpath::rules::{GivenRules, read_files};
+use mainpath::rules::GivenRules;
 use mainpath::types::{Decision, RunRules};
 use mainpath::{Installation, RuleNames};
 use serde_json::json;
@@ -65,7 +66,7 @@ pub enum FailOn {
 
 /// `mainpath policy backtest`
 pub async fn backtest(args: PolicyBacktestArgs) -> Result<Exit, Failure> {
-    let Some(text) = read_files(std::slice::from_ref(&args.file))?.pop() else { return Ok(Exit::Ok) };
+    let Some(text) = read_named(std::slice::from_ref(&args.file))?.pop() else { return Ok(Exit::Ok) };
     let layer = match args.layer {
         LayerArg::User => Some(Layer::User),
         LayerArg::Project => Some(Layer::Project),

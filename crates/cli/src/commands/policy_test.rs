@@ -1,13 +1,14 @@
 //! `mainpath policy test`: the examples of rule files, held to what all rules together say.
 
 use crate::exit::{Exit, Failure};
+use crate::runs::rules::read_named;
 use crate::ui::junit::{JunitCase, write_junit};
 use crate::ui::out::out;
 use crate::ui::text::{number, one_line, were};
 use clap::Args;
 use mainpath::policy::{Layer, PolicyExample, policy_examples};
 use mainpath::policy_tests::{ExampleResult, PolicyTests};
-use mainpath::rules::{Sources, project_file, read_files};
+use mainpath::rules::{Sources, project_file, untrusted};
 use mainpath::tools::Workspace;
 use mainpath::types::RunRules;
 use mainpath::{Home, RuleNames, agent};
@@ -34,15 +35,23 @@ pub struct PolicyTestArgs {
 pub fn test(home: &Home, args: PolicyTestArgs) -> Result<Exit, Failure> {
     let folder = agent::workspace(args.workspace.as_deref())?;
     let workspace = Workspace::new(&folder, home.protected())?;
-    let run = RunRules { files: read_files(&args.files)?, ..RunRules::default() };
+    let own = OwnFiles::new(home, &folder);
+    // A file that holds here anyway holds as it does in a run: naming it trusts it no more.
+    let (named, others): (Vec<PathBuf>, Vec<PathBuf>) =
+        args.files.iter().cloned().partition(|file| own.layer(file).is_some());
+    let run = RunRules { files: read_named(&others)?, ..RunRules::default() };
+    if let Some(note) = untrusted(&Sources::new(home).load(&folder.display().to_string(), &run)?) {
+        eprintln!("! {}", one_line(&note));
+    }
     let mut tests = PolicyTests::new(home.toolbox().0, workspace, &Sources::new(home), &run)?;
     tests.names = Some(RuleNames::new(home, &tests.tools, &folder, None));
     tests.confined = mainpath::sandbox::Launcher::current_exe().support().can_confine();
     let examples = match args.files.is_empty() {
-        true => of_installation(home, &folder)?,
+        true => own.examples(&[own.user.clone(), own.project.clone()])?,
         false => {
             let read = run.files.iter().map(|file| examples(Layer::Run, &file.name, &file.text));
-            read.collect::<Result<Vec<_>, _>>()?.concat()
+            let others = read.collect::<Result<Vec<_>, _>>()?.concat();
+            [own.examples(&named)?, others].concat()
         }
     };
     let results = tests.run(&examples);
@@ -69,18 +78,38 @@ pub fn test(home: &Home, args: PolicyTestArgs) -> Result<Exit, Failure> {
     Ok(if wrong == 0 { Exit::Ok } else { Exit::Denied })
 }
 
-/// The examples of the user's file and of the folder's.
-fn of_installation(home: &Home, folder: &Path) -> Result<Vec<PolicyExample>, Failure> {
-    let (user, project) = (home.config_dir().join("policy.toml"), project_file(&folder.display().to_string()));
-    let mut all = Vec::new();
-    for (layer, file) in [(Layer::User, user), (Layer::Project, project)] {
-        if file.is_file() {
-            for text in read_files(std::slice::from_ref(&file))? {
+/// The files of rules that hold in a folder without being named.
+struct OwnFiles {
+    user: PathBuf,
+    project: PathBuf,
+}
+
+impl OwnFiles {
+    fn new(home: &Home, folder: &Path) -> OwnFiles {
+        OwnFiles { user: home.config_dir().join("policy.toml"), project: project_file(&folder.display().to_string()) }
+    }
+
+    /// Whose a file is; `None`: it is none of these.
+    fn layer(&self, file: &Path) -> Option<Layer> {
+        let file = file.canonicalize().ok()?;
+        let is = |own: &Path| own.canonicalize().is_ok_and(|own| own == file);
+        [(Layer::User, &self.user), (Layer::Project, &self.project)]
+            .into_iter()
+            .find(|(_, own)| is(own))
+            .map(|(layer, _)| layer)
+    }
+
+    /// The examples of those of these files that are there.
+    fn examples(&self, files: &[PathBuf]) -> Result<Vec<PolicyExample>, Failure> {
+        let mut all = Vec::new();
+        for file in files.iter().filter(|file| file.is_file()) {
+            let layer = self.layer(file).unwrap_or(Layer::Run);
+            for text in read_named(std::slice::from_ref(file))? {
                 all.extend(examples(layer, &text.name, &text.text)?);
             }
         }
+        Ok(all)
     }
-    Ok(all)
 }
 
 fn examples(layer: Layer, name: &str, text: &str) -> Result<Vec<PolicyExample>, Failure> {

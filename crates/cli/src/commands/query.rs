@@ -7,7 +7,7 @@ use crate::ui::text::{count, gist, money, number, one_line, short, span};
 use clap::Args;
 use mainpath::index::{FoundStep, FoundSteps};
 use mainpath::policy::Predicate;
-use mainpath::query::{ListedStep, query as find};
+use mainpath::query::{ListedStep, QueryAnswer, query as find};
 use mainpath::store::scheduler::system_clock;
 use serde_json::json;
 
@@ -42,7 +42,14 @@ pub async fn query(args: QueryArgs) -> Result<Exit, Failure> {
     // Of each trace one is shown, and nobody knows how many that takes.
     let asked = if args.traces { usize::MAX } else { most };
     let looking = tokio::task::spawn_blocking(move || find(&logs, &predicate, asked));
-    let FoundSteps { mut steps, mut all } = looking.await.map_err(|error| Failure::error(error.to_string()))??;
+    let QueryAnswer { found, unread: lost } = looking.await.map_err(|error| Failure::error(error.to_string()))??;
+    if let Some(first) = lost.first() {
+        let logs = count(lost.len() as u64, "log");
+        eprintln!(
+            "! {logs} could not be read whole, such as that of {first}: what is missing there is not found (mainpath verify {first})"
+        );
+    }
+    let FoundSteps { mut steps, mut all } = found;
     if args.traces {
         steps.dedup_by(|one, before| one.row.trace == before.row.trace);
         all = steps.len();

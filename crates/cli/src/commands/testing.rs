@@ -1,6 +1,6 @@
 //! `test`: runs as tests, played offline.
 
-use crate::commands::testing_live::{LiveArgs, ReportArgs, no_tests, run_live};
+use crate::commands::testing_live::{LiveArgs, ReportArgs, no_tests, run_live, tell_passed_over};
 use crate::exit::{Exit, Failure, logs};
 use crate::ui::beside::side_by_side;
 use crate::ui::junit::{JunitCase, write_junit};
@@ -116,6 +116,9 @@ async fn add(args: AddArgs) -> Result<Exit, Failure> {
 
 async fn run(args: RunTestsArgs) -> Result<Exit, Failure> {
     let project = workspace(args.workspace.as_deref())?;
+    if args.names.is_empty() {
+        tell_passed_over(&project)?;
+    }
     let app = Installation::open()?;
     if args.live.live {
         let tests = args.live.tests(project, args.names);
@@ -167,6 +170,7 @@ fn tell(outcome: &TestOutcome) -> Result<(), Failure> {
 
 fn list(args: &ListTestsArgs) -> Result<Exit, Failure> {
     let project = workspace(args.workspace.as_deref())?;
+    tell_passed_over(&project)?;
     let names = test_names(&project)?;
     if args.json {
         let tests = names.iter().map(|name| match test_file(&project, name) {

@@ -1,14 +1,16 @@
 //! `test run --live`: tests against a model, several times, held to a baseline.
 
 use crate::exit::{Exit, Failure};
+use crate::runs::signals::{stop_at_signals, stopped};
 use crate::ui::junit::{JunitCase, write_junit};
 use crate::ui::out::out;
-use crate::ui::text::{count, money, number, plain, range, short};
+use crate::ui::text::{count, money, number, one_line, plain, range, short};
 use clap::Args;
 use mainpath::Installation;
 use mainpath::intervals::MeasuredShare;
-use mainpath::testing::{AT_ONCE, LiveOutcome, LiveReport, LiveTests, LiveVerdict, tests_folder};
+use mainpath::testing::{AT_ONCE, LiveOutcome, LiveReport, LiveTests, LiveVerdict, found_tests, tests_folder};
 use mainpath::types::Micros;
+use mainpath::what_if::StopWork;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -60,6 +62,7 @@ impl LiveArgs {
             at_once: self.at_once.map_or(AT_ONCE, |most| most as usize),
             yes: self.yes,
             save_baseline: self.save_baseline,
+            stop: StopWork::default(),
         }
     }
 }
@@ -70,16 +73,23 @@ pub fn no_tests(project: &Path) -> Result<Failure, Failure> {
     Ok(Failure::usage(format!("there are no tests in {}; make one: mainpath test add TRACE", folder.display())))
 }
 
+/// Says what lies among the tests and is none. Errors: their folder cannot be read.
+pub fn tell_passed_over(project: &Path) -> Result<(), Failure> {
+    found_tests(project)?.passed_over.iter().for_each(|line| eprintln!("! {}", one_line(line)));
+    Ok(())
+}
+
 /// `mainpath test run --live`
 pub async fn run_live(app: &Installation, tests: &LiveTests, report: &ReportArgs) -> Result<Exit, Failure> {
     let ReportArgs { json, junit } = report;
     let mut problem = None;
+    stop_at_signals(&tests.stop)?;
     let report = app.run_tests_live(tests, |outcome| {
         if !*json && let Err(failure) = tell(outcome) {
             problem.get_or_insert(failure);
         }
     });
-    let report = report.await?;
+    let report = report.await.map_err(|error| stopped(error, &tests.stop))?;
     if let Some(problem) = problem {
         return Err(problem);
     }
@@ -183,7 +193,7 @@ fn case(outcome: &LiveOutcome) -> JunitCase {
     JunitCase {
         class: "mainpath.live".into(),
         name: name.clone(),
-        elapsed_ms: Some(trials.iter().map(|trial| trial.elapsed_ms).sum()),
+        elapsed_ms: Some(trials.iter().map(|trial| trial.elapsed_ms).fold(0, u64::saturating_add)),
         problem: (!verdict.is_well()).then(|| lines.join("\n")),
     }
 }

@@ -3,6 +3,7 @@
 use crate::args::agent::AgentArgs;
 use crate::exit::{Exit, Failure};
 use crate::runs::rules::check_rules;
+use crate::runs::signals::{stop_at_signals, stopped};
 use crate::ui::beside::side_by_side;
 use crate::ui::out::out;
 use crate::ui::text::{count, money, number, one_line, range, short};
@@ -12,7 +13,7 @@ use mainpath::agent::{self, ModeFor};
 use mainpath::intervals::Spread;
 use mainpath::skills::preloads;
 use mainpath::types::{FinishReason, Micros, Seq, TraceId};
-use mainpath::what_if::{LaneFigures, RepeatedOutcome, WhatIf, WhatIfOutcome, spec_at};
+use mainpath::what_if::{LaneFigures, RepeatedOutcome, StopWork, WhatIf, WhatIfOutcome, spec_at};
 use serde_json::json;
 
 /// The width of the names of figures.
@@ -56,10 +57,12 @@ pub async fn what_if(
     let mode = ModeFor { mode: old.mode, run: old.mode_for };
     let spec = agent::changed(old, &agent.options()?, app.basis(), &rules.policy, mode)?.unwrap_or_else(|| old.clone());
     let skills = if agent.skill.is_empty() { Vec::new() } else { preloads(&spec, app.shelf.as_ref())? };
-    let what = WhatIf { at, spec, skills, live: how.live, yes: agent.yes };
+    let stop = StopWork::default();
+    stop_at_signals(&stop)?;
+    let what = WhatIf { at, spec, skills, live: how.live, yes: agent.yes, stop };
     let mut outcomes = Vec::new();
     for _ in 0..how.times.unwrap_or(1) {
-        let outcome = app.what_if(from, &what).await?;
+        let outcome = app.what_if(from, &what).await.map_err(|error| stopped(error, &what.stop))?;
         if !as_json && outcomes.is_empty() {
             tell(&outcome)?;
         }

@@ -12,10 +12,11 @@ use crate::runs::rules::check_rules;
 use crate::runs::settle::settle;
 use crate::traces::asked::{Standing, asked};
 use crate::traces::mail::unread;
+use crate::ui::text::one_line;
 use mainpath::Installation;
 use mainpath::agent::{self, ModeFor};
 use mainpath::core::{EffectKey, State, pending};
-use mainpath::policy::is_asked_by_default;
+use mainpath::policy::{BREAKPOINT, is_asked_by_default};
 use mainpath::presets::check_kept;
 use mainpath::runtime::{Mail, Runtime};
 use mainpath::skills::preloads;
@@ -181,6 +182,9 @@ pub async fn go_on_with(
     if says_yes {
         approve_waiting(app, &runtime, trace, output).await?;
     }
+    if agent.no_break && !output.json {
+        tell_stopped(app, trace).await?;
+    }
     let from = log.head + 1;
     let follow = Follow::new(app, &runtime, trace, output, from);
     runtime.resume(&app.logs.scope, trace);
@@ -210,6 +214,21 @@ pub async fn approve_waiting(
             eprintln!("· call {} ({}) is approved by --yes", waiting.call, waiting.what);
         }
         runtime.send(&app.logs.scope, trace, &Mail::approve(waiting.call)).await?;
+    }
+    Ok(())
+}
+
+/// Says which calls a breakpoint has stopped: it is removed for those to come, and these wait.
+async fn tell_stopped(app: &Installation, trace: &TraceId) -> Result<(), Failure> {
+    let (_, state, bodies) = app.logs.read(trace).await?;
+    for waiting in asked(&app.logs, &state, &bodies).await? {
+        let is_stopped = waiting.verdict.as_ref().is_some_and(|verdict| verdict.rule == BREAKPOINT);
+        if waiting.standing == Standing::Open && is_stopped {
+            let (call, what) = (waiting.call, one_line(&waiting.what));
+            eprintln!(
+                "· call {call} ({what}) was stopped by a breakpoint before and waits for you: --no-break holds for the calls to come"
+            );
+        }
     }
     Ok(())
 }

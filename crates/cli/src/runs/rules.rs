@@ -2,11 +2,12 @@
 
 use crate::args::agent::AgentArgs;
 use crate::exit::Failure;
-use crate::ui::text::plain;
-use mainpath::rules::{Checked, untrusted};
-use mainpath::types::RunRules;
+use crate::ui::text::{one_line, plain};
+use mainpath::rules::{Checked, read_files, untrusted};
+use mainpath::types::{RuleText, RunRules};
 use mainpath::{Installation, RuleNames};
-use std::path::Path;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// This installation with the rules and waiting times of the command line. Errors: one of its rules names no tool, among others.
@@ -16,6 +17,15 @@ pub fn opened(agent: &AgentArgs) -> Result<Installation, Failure> {
     let folder = agent.workspace.as_deref().unwrap_or(Path::new("."));
     RuleNames::new(&app.logs.home, &app.tools, folder, agent.mcp_config.as_deref()).check(&rules)?;
     Ok(app.with_rules(rules))
+}
+
+/// The texts of rule files that a command names itself, by no option. Errors: one is not there, or cannot be used.
+pub fn read_named(files: &[PathBuf]) -> Result<Vec<RuleText>, Failure> {
+    let is_gone = |file: &&PathBuf| file.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound);
+    match files.iter().find(is_gone) {
+        Some(file) => Err(Failure::usage(format!("there is no file {}", one_line(&file.display().to_string())))),
+        None => Ok(read_files(files)?),
+    }
 }
 
 /// The rules of a run, checked before anything is begun; says what of them does not hold.

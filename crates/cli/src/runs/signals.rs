@@ -1,5 +1,8 @@
 //! The signals by which a run is asked to stop.
 
+use crate::exit::{Exit, Failure};
+use mainpath::Error;
+use mainpath::what_if::StopWork;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Listens for Ctrl-C, for a supervisor that ends the program, and for a terminal that goes.
@@ -49,6 +52,29 @@ impl Signals {
             _ = self.terminate.recv() => Heard::End,
             _ = hangup => Heard::End,
         }
+    }
+}
+
+/// Has work in copies of folders stop at the first signal from now on; at the second the program leaves at once. Errors: the system does
+/// not let us listen.
+pub fn stop_at_signals(stop: &StopWork) -> std::io::Result<()> {
+    let (mut signals, stop) = (Signals::listen()?, stop.clone());
+    tokio::spawn(async move {
+        let heard = signals.next().await;
+        eprintln!("mainpath: stopping, and removing the copies; {} leaves at once", heard.again());
+        stop.stop();
+        signals.next().await;
+        // What is left is removed by the next that makes copies.
+        std::process::exit(Exit::Interrupted as i32);
+    });
+    Ok(())
+}
+
+/// The failure of such work: where somebody stopped it, it says so.
+pub fn stopped(error: Error, stop: &StopWork) -> Failure {
+    match stop.is_stopped() {
+        true => Failure { exit: Exit::Interrupted, message: error.message().into() },
+        false => error.into(),
     }
 }
 

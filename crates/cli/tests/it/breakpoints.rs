@@ -99,3 +99,50 @@ fn calls_are_found_in_all_traces_by_what_is_true_of_them() {
         .run(&["query", "tool=bash or"])
         .fails(2, "the predicate, character 13: expected a condition, such as tool=bash");
 }
+
+#[test]
+fn a_call_that_was_stopped_waits_also_without_breakpoints_and_that_is_said() {
+    let (place, server) = (Place::new(), scripted(vec![bash("echo deploy >> log"), Answer::text("Done.")]));
+    assert_eq!(place.run_on(&server, &["--yes", "--break", "args~deploy", "Do it."]).code, 5);
+    let model = server.model();
+    let line = "· call 2.0 (bash: echo deploy >> log) was stopped by a breakpoint before and waits for you: --no-break holds for the calls to come";
+    let done = place.run(&["resume", "-m", &model, "--yes", "--no-break"]);
+    assert!(done.code == 5 && done.err.lines().any(|told| told == line), "{done:#?}");
+    place.ok(&["approve"]);
+    let done = place.run(&["resume", "-m", &model, "--yes", "--no-break"]);
+    assert_eq!((done.code, place.text("log").as_str()), (0, "deploy\n"), "{done:#?}");
+    assert!(!done.err.contains("was stopped"), "{done:#?}");
+}
+
+#[test]
+fn a_query_says_which_logs_it_could_not_read() {
+    let place = Place::new();
+    let server = scripted(vec![bash("echo deploy"), bash("echo more"), Answer::text("Done.")]);
+    for _ in 0..3 {
+        assert_eq!(place.run_on(&server, &["--yes", "Do it."]).code, 0);
+    }
+    let done = place.run(&["query", "--json", "args~deploy"]);
+    assert_eq!((done.out.lines().count(), done.err.as_str()), (3, ""), "{done:#?}");
+    let traces = place.traces();
+    // One is damaged in its middle, the log of another is gone.
+    let log = place.file(&traces[0], "events.jsonl");
+    let text = std::fs::read_to_string(&log).unwrap();
+    let middle = text.match_indices('\n').nth(8).unwrap().0;
+    std::fs::write(&log, format!("{}{{nonsense\n{}", &text[..=middle], &text[middle + 1..])).unwrap();
+    std::fs::remove_file(place.file(&traces[1], "events.jsonl")).unwrap();
+    // The index knows what they said; one that is made anew does not.
+    for entry in std::fs::read_dir(&place.home).unwrap().map(|entry| entry.unwrap()) {
+        if entry.file_name().to_string_lossy().starts_with("index.sqlite") {
+            std::fs::remove_file(entry.path()).unwrap();
+        }
+    }
+    for args in [&["query", "--json", "args~deploy"][..], &["query", "args~deploy"]] {
+        let done = place.run(args);
+        let told: Vec<&str> = done.err.lines().filter(|line| line.starts_with("! ")).collect();
+        let line = format!(
+            "! 2 logs could not be read whole, such as that of {0}: what is missing there is not found (mainpath verify {0})",
+            traces[0]
+        );
+        assert_eq!((done.code, done.out.lines().count(), told), (0, 2, vec![line.as_str()]), "{done:#?}");
+    }
+}

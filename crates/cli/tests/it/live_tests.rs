@@ -246,3 +246,35 @@ fn what_cannot_be_run_is_told_and_is_no_baseline() {
     place.ok(&["test", "rm", "when"]);
     live(&place, &model, &["--yes"]).fails(2, "there are no tests in");
 }
+
+#[test]
+fn who_stops_it_leaves_no_copy_behind_and_no_baseline() {
+    let place = Place::new();
+    let command = "echo x > began; while [ ! -e go ]; do sleep 0.02; done";
+    std::fs::write(place.work.join("go"), "").unwrap();
+    let server = scripted(vec![bash(command), Answer::text("Done.")]);
+    assert_eq!(place.run_on(&server, &["--yes", "Do it."]).code, 0);
+    place.ok(&["test", "add", &place.trace(), "--name", "waits"]);
+    std::fs::remove_file(place.work.join("go")).unwrap();
+    std::fs::remove_file(place.work.join("began")).unwrap();
+    let args = ["test", "run", "--live", "--model", &server.model(), "--yes", "--times", "3", "--save-baseline"];
+    let mut process = place.start(&args);
+    let all = place.root().join(".cache/mainpath/what-if");
+    let copies = || -> Vec<std::path::PathBuf> {
+        let homes = std::fs::read_dir(&all).map(|homes| homes.flatten().collect::<Vec<_>>()).unwrap_or_default();
+        homes
+            .iter()
+            .flat_map(|home| std::fs::read_dir(home.path()).unwrap().flatten().map(|entry| entry.path()))
+            .collect()
+    };
+    wait_until("three work", || copies().iter().filter(|copy| copy.join("began").is_file()).count() == 3);
+    process.signal(rustix::process::Signal::TERM);
+    let done = process.end();
+    assert_eq!((done.code, done.out.as_str()), (130, ""), "{done:#?}");
+    assert!(
+        done.err.ends_with("mainpath: stopped; the copies of the runs that had not ended are removed\n"),
+        "{done:#?}"
+    );
+    assert_eq!(copies(), Vec::<std::path::PathBuf>::new());
+    assert!(!place.work.join(".mainpath/tests/baseline.toml").exists() && !place.work.join("began").exists());
+}

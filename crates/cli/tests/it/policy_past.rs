@@ -220,3 +220,40 @@ fn a_folder_with_lines_in_its_name_writes_no_rules_and_a_call_of_no_tool_is_none
     let done = place.run(&["query", "outcome=\"\" and tool=bash"]);
     assert!(done.err.starts_with("nothing found of which"), "{done:#?}");
 }
+
+#[test]
+fn a_file_that_holds_here_anyway_is_trusted_no_more_when_it_is_named() {
+    let place = Place::new();
+    let rules = "[[rule]]\nid = \"build\"\ndecision = \"allow\"\nmatch = \"bash(make *)\"\n[[example]]\ncall = \"bash(make all)\"\nexpect = \"allow\"\n";
+    std::fs::create_dir(place.work.join(".mainpath")).unwrap();
+    std::fs::write(place.work.join(".mainpath/policy.toml"), rules).unwrap();
+    let named: [&[&str]; 3] = [
+        &["policy", "test"],
+        &["policy", "test", ".mainpath/policy.toml"],
+        &["policy", "test", "../work/.mainpath/policy.toml"],
+    ];
+    for args in named {
+        let done = place.run(args);
+        assert!(
+            done.code == 6 && done.out.ends_with("1 example was checked; 1 decided otherwise than expected\n"),
+            "{args:?}: {done:#?}"
+        );
+        assert!(done.err.contains("but you have not trusted it") && done.err.lines().count() == 1, "{done:#?}");
+    }
+    place.ok(&["policy", "trust"]);
+    for args in named {
+        assert_eq!((place.run(args).code, place.run(args).err.as_str()), (0, ""), "{args:?}");
+    }
+    // Another holds beside all, as who names it for a run says.
+    std::fs::write(place.work.join("more.toml"), rules.replace("make", "ninja").replace("build", "more")).unwrap();
+    place.ok(&["policy", "test", "more.toml"]);
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named_as_it_was_typed() {
+    let place = Place::new();
+    for args in [["policy", "backtest", "no.toml"], ["policy", "test", "no.toml"]] {
+        let done = place.run(&args);
+        assert_eq!((done.code, done.err.as_str()), (2, "mainpath: there is no file no.toml\n"), "{args:?}");
+    }
+}

@@ -369,6 +369,77 @@ fn a_folder_that_was_edited_into_nonsense_fails_with_its_place_and_the_others_ar
     assert!(done.code == 1 && done.out.contains("policy.toml"), "{done:#?}");
 }
 
+#[test]
+fn what_lies_among_the_tests_and_is_none_is_told_and_passed_over() {
+    let (place, trace) = deployed();
+    place.ok(&["test", "add", &trace, "--name", "good"]);
+    let tests = folder(&place, "");
+    copy(&folder(&place, "good"), &tests.join("an odd name"));
+    std::fs::write(tests.join("README.md"), "Our tests.").unwrap();
+    std::fs::write(tests.join(".gitignore"), "").unwrap();
+    std::fs::write(tests.join("baseline.toml"), "format = 1\n").unwrap();
+    std::os::unix::fs::symlink("good", tests.join("linked")).unwrap();
+    let told = |name: &str, why: &str| {
+        format!("! {name:?} in {} is no test: {why}\n", tests.to_str().unwrap().trim_end_matches('/'))
+    };
+    let odd = "a test cannot be called \"an odd name\": a name is 1 to 64 letters, digits, -, _ and .";
+    let lines = [
+        told("README.md", "it is not a folder"),
+        told("an odd name", odd),
+        told("linked", "it is a link, which may lead out of the project"),
+    ];
+    let done = place.run(&["test", "run"]);
+    assert_eq!((done.code, done.err.as_str()), (0, lines.concat().as_str()), "{done:#?}");
+    assert!(done.out.ends_with("1 passed, 0 failed\n"), "{done:#?}");
+    let done = place.run(&["test", "list"]);
+    assert_eq!((done.out.lines().count(), done.err.as_str()), (1, lines.concat().as_str()), "{done:#?}");
+    // Who names a test is told nothing of others.
+    assert_eq!(place.run(&["test", "run", "good"]).err, "");
+    place.run(&["test", "run", "README.md"]).fails(1, "the test README.md is not a folder");
+}
+
+#[test]
+fn what_a_run_says_in_the_words_of_a_test_and_null_in_lists_are_kept() {
+    let place = Place::new();
+    std::fs::write(place.work.join("AGENTS.md"), "Write {{workspace}} and {{home}} as they are.\n").unwrap();
+    let file = place.root().join("script.toml");
+    let call = r#"{"path": "{{file:texts/1.txt}}", "lines": [1, null, {"a": null}], "of": "{{workspace}}"}"#;
+    std::fs::write(
+        &file,
+        format!("[[turn]]\ncalls = [{{ tool = \"read_text_file\", args = '{call}' }}]\n[[turn]]\nfinal = \"{{{{braces}}}} in {}\"\n", place.work.display()),
+    )
+    .unwrap();
+    let model = format!("scripted:{}", file.display());
+    for (task, name) in [("{{file:texts/1.txt}}", "one"), ("Use {{workspace}} and {{braces}}", "two")] {
+        place.ok(&["run", "--model", &model, task]);
+        place.ok(&["test", "add", &newest(&place), "--name", name]);
+        let shown = place.ok(&["test", "show", name]);
+        assert!(shown.contains("[1, { null = true }, {  }]") || shown.contains("null = true"), "{shown}");
+        let green = place.run(&["test", "run", name]);
+        assert_eq!((green.code, green.out.contains("differs")), (0, false), "{green:#?}");
+    }
+    // It is so elsewhere too: the folder is another, and the words are what they were.
+    let other = Place::new();
+    std::fs::copy(place.work.join("AGENTS.md"), other.work.join("AGENTS.md")).unwrap();
+    copy(&place.work.join(".mainpath"), &other.work.join(".mainpath"));
+    let green = other.run(&["test", "run"]);
+    assert!(green.code == 0 && green.out.ends_with("2 passed, 0 failed\n"), "{green:#?}");
+}
+
+#[test]
+fn tokens_beyond_all_counting_are_counted_as_the_most_there_are() {
+    let huge = "{ input = 9223372036854775807, output = 9223372036854775807 }";
+    let (place, trace) = ran(&DEPLOYS.replace("{ input = 200, output = 5 }", huge), "Deploy it.", &[]);
+    let added = place.run(&["test", "add", &trace, "--name", "huge"]);
+    assert_eq!(added.code, 0, "{added:#?}");
+    let shown: toml::Table = place.ok(&["test", "show", "huge"]).parse().unwrap();
+    assert_eq!(shown["expect"].get("max_tokens"), None, "TOML has no number that large");
+    place.ok(&["test", "run"]);
+    place.ok(&["fork", &trace, "--what-if"]);
+    let shown = place.ok(&["show", "--diff", &trace, &trace]);
+    assert!(shown.contains("18,446,744,073,709,551,615 tokens"), "{shown}");
+}
+
 /// All files below a folder, sorted.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();

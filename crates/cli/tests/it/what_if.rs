@@ -223,3 +223,76 @@ fn what_cannot_be_decided_again_is_said_in_one_line() {
     fails(&[&ran.trace, "--what-if"], 1, "was erased");
     assert_eq!(ran.place.traces().len(), 2);
 }
+
+/// Another model that has a command wait in its copy.
+fn other(ran: &Ran) -> String {
+    let other = ran.place.root().join("waits.toml");
+    let command = "echo x > began; while [ ! -e go ]; do sleep 0.02; done";
+    std::fs::write(
+        &other,
+        format!("[[turn]]\ncalls = [{{ tool = \"bash\", args = {{ command = {command:?} }} }}]\n[[turn]]\nfinal = \"By the other.\"\n"),
+    )
+    .unwrap();
+    format!("scripted:{}", other.display())
+}
+
+/// The folder of the copies, once there is one.
+fn copies(place: &Place) -> PathBuf {
+    let all = place.root().join(".cache/mainpath/what-if");
+    let homes = || std::fs::read_dir(&all).map(|homes| homes.flatten().collect::<Vec<_>>()).unwrap_or_default();
+    wait_until("there are copies", || !homes().is_empty());
+    homes()[0].path()
+}
+
+/// What lies in it.
+fn names(folder: &std::path::Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+/// Starts deciding again with such a model, until its command runs. Gives the process and its copy.
+fn under_way(ran: &Ran, before: &[String]) -> (Process, PathBuf) {
+    let process = ran.place.start(&["fork", &ran.trace, "--what-if", "--at", "1", "--model", &other(ran), "--yes"]);
+    let copies = copies(&ran.place);
+    let new = || names(&copies).into_iter().find(|name| !name.ends_with(".held") && !before.contains(name));
+    wait_until("it works in its copy", || new().is_some_and(|name| copies.join(name).join("began").is_file()));
+    let copy = copies.join(new().unwrap());
+    (process, copy)
+}
+
+#[test]
+fn who_stops_it_leaves_no_copy_behind() {
+    let ran = changed();
+    for signal in [rustix::process::Signal::INT, rustix::process::Signal::TERM] {
+        let (mut process, copy) = under_way(&ran, &[]);
+        process.signal(signal);
+        let done = process.end();
+        assert_eq!(done.code, 130, "{done:#?}");
+        assert!(done.err.contains("mainpath: stopped; what was done by then is in trace "), "{done:#?}");
+        assert_eq!((copy.exists(), names(copy.parent().unwrap())), (false, Vec::<String>::new()));
+        assert_eq!((ran.place.text("began"), ran.place.text("plan.md")), (String::new(), "Now!".into()));
+    }
+}
+
+#[test]
+fn a_copy_whose_process_was_killed_is_removed_by_the_next_and_no_other() {
+    let ran = changed();
+    let (killed, left) = under_way(&ran, &[]);
+    let name = |copy: &std::path::Path| copy.file_name().unwrap().to_str().unwrap().to_owned();
+    assert!(killed.kill().1);
+    assert!(left.is_dir());
+    let (mut process, copy) = under_way(&ran, &[name(&left)]);
+    assert_eq!((left.exists(), names(copy.parent().unwrap()).len()), (false, 2), "its own and its mark");
+    // A third leaves the copy of the second, which goes on.
+    let (outcome, _) = again(&ran, &["--instructions", "Be short."]);
+    let kept = PathBuf::from(outcome["folder"].as_str().unwrap());
+    assert!(copy.is_dir() && kept.is_dir());
+    std::fs::write(copy.join("go"), "").unwrap();
+    let done = process.end();
+    assert_eq!(done.code, 0, "{done:#?}");
+    let mut there = names(copy.parent().unwrap());
+    there.sort();
+    let mut wanted = vec![name(&copy), name(&kept)];
+    wanted.sort();
+    assert_eq!(there, wanted, "what was kept belongs to its trace");
+}

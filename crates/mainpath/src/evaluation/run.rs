@@ -354,7 +354,7 @@ impl<'a> Evaluation<'a> {
             criteria,
             graded: results().count() - known,
             known,
-            cost_micros: all.iter().map(|one| one.cost).sum(),
+            cost_micros: all.iter().map(|one| one.cost).fold(0, u64::saturating_add),
             notes: notes.collect(),
             runs: all.into_iter().map(|one| one.run).collect(),
         }

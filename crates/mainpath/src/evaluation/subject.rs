@@ -100,7 +100,8 @@ impl GradedRun {
             calls: u32::try_from(calls).unwrap_or(u32::MAX),
             tokens: state.spent.usage.total(),
             cost_micros: state.spent.cost,
-            elapsed_ms: (!spans.is_empty()).then(|| spans.iter().map(|run| run.counts.ms).sum()),
+            elapsed_ms: (!spans.is_empty())
+                .then(|| spans.iter().map(|run| run.counts.ms).fold(0, Millis::saturating_add)),
             imported: is_imported,
             steps,
             erased,

@@ -1,7 +1,7 @@
 //! A test is made of a run.
 
 use super::file::{Expectations, FORMAT, TestFile};
-use super::folder::{TestParts, write};
+use super::folder::{RULES, TestParts, write};
 use super::names::{check_name, tests_folder};
 use super::placing::{Placing, map_texts};
 use super::propose::{as_it_was, calls, without};
@@ -101,17 +101,19 @@ impl Installation {
         let person = self.logs.home.config_dir().join("policy.toml");
         let further = std::env::var_os("MAINPATH_ORG_POLICY").filter(|file| !file.is_empty()).map(PathBuf::from);
         let organisation = [Some(PathBuf::from("/etc/mainpath/policy.toml")), further];
-        let mut rules = Vec::new();
-        for (name, files) in [("organisation", organisation.into_iter().flatten().collect()), ("person", vec![person])]
-        {
-            let files: Vec<PathBuf> = files.into_iter().filter(|file| file.exists()).collect();
-            let text: Vec<String> = read_files(&files)?.into_iter().map(|file| file.text).collect();
-            if !text.is_empty() {
-                rules.push(RuleText { name: format!("rules/{name}.toml"), text: text.join("\n") });
-            }
-        }
-        Ok(rules)
+        let [first, second] = organisation;
+        rules_in([first, second, Some(person)])
     }
+}
+
+/// The rules of these files, each as a file of the test. Those that are not there have none.
+fn rules_in(files: [Option<PathBuf>; RULES.len()]) -> Result<Vec<RuleText>, Error> {
+    let mut rules = Vec::new();
+    for (file, name) in files.into_iter().zip(RULES) {
+        let Some(file) = file.filter(|file| file.exists()) else { continue };
+        rules.extend(read_files(&[file])?.into_iter().map(|read| RuleText { name: name.into(), text: read.text }));
+    }
+    Ok(rules)
 }
 
 fn expected(played: &Played, wrong: Option<u32>) -> Result<Expectations, String> {
@@ -164,4 +166,25 @@ fn name_of(task: &str) -> String {
         name.extend(word.chars().take(40).map(|letter| letter.to_ascii_lowercase()));
     }
     if name.is_empty() { "run".into() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_file_of_rules_is_a_file_of_the_test() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            std::fs::write(folder.path().join(name), text).unwrap();
+            Some(folder.path().join(name))
+        };
+        // Below a table nothing of the top level may follow: two files are no one file.
+        let rule = "[[rule]]\nid = \"a\"\ndecision = \"deny\"\nmatch = \"bash(*)\"\n";
+        let own = "[[rule]]\nid = \"b\"\ndecision = \"ask\"\nmatch = \"bash(*)\"\n";
+        let files = [file("1", rule), file("2", own), file("3", "")];
+        let text = |at: usize, text: &str| RuleText { name: RULES[at].into(), text: text.into() };
+        assert_eq!(rules_in(files).unwrap(), [text(0, rule), text(1, own), text(2, "")]);
+        assert_eq!(rules_in([None, None, Some(folder.path().join("none"))]).unwrap(), []);
+    }
 }

@@ -3,7 +3,7 @@
 use super::file::{Expectations, ExpectedAnswer, ExpectedCall, OtherCalls};
 use super::outcome::TestProblem;
 use super::propose::{calls, used};
-use super::wildcard::fits;
+use super::wildcard::{fits, null};
 use crate::recorded::{CallStep, Played};
 use mainpath_schema::Schema;
 use mainpath_types::{FinishReason, Micros, Millis};
@@ -167,6 +167,7 @@ fn value_fits(pattern: &Value, value: &Value) -> bool {
         (Value::Object(patterns), Value::Object(values)) => {
             patterns.iter().all(|(name, pattern)| value_fits(pattern, values.get(name).unwrap_or(&Value::Null)))
         }
+        (pattern, Value::Null) if *pattern == null() => true,
         _ => pattern == value,
     }
 }
@@ -176,19 +177,25 @@ fn ending(wanted: &ExpectedCall, call: &CallStep) -> Option<String> {
     let names = |words: Vec<Value>| {
         words.iter().map(|word| word.as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>().join(" or ")
     };
-    if let Some(verdict) =
-        call.verdict.filter(|verdict| !wanted.verdict.is_empty() && !wanted.verdict.contains(verdict))
-    {
-        let expected = names(wanted.verdict.iter().map(|verdict| json!(verdict)).collect());
-        let (tool, is, rule) = (&call.tool, verdict.as_str(), &call.rule);
-        return Some(format!("{tool}: {expected} is expected, and the rules say {is} ({rule})"));
+    let (tool, verdicts, ends) = (&call.tool, &wanted.verdict, &wanted.result);
+    if !verdicts.is_empty() && call.verdict.is_none_or(|verdict| !verdicts.contains(&verdict)) {
+        let expected = names(verdicts.iter().map(|verdict| json!(verdict)).collect());
+        let is = match call.verdict {
+            Some(verdict) => format!("the rules say {} ({})", verdict.as_str(), call.rule),
+            None => "the rules were not asked".into(),
+        };
+        return Some(format!("{tool}: {expected} is expected, and {is}"));
     }
-    if let Some(rule) = wanted.rule.as_ref().filter(|rule| call.verdict.is_some() && !fits(rule, &call.rule)) {
-        return Some(format!("{}: the rule {rule} is expected to decide, and it was {}", call.tool, call.rule));
+    if let Some(rule) = wanted.rule.as_ref().filter(|rule| call.verdict.is_none() || !fits(rule, &call.rule)) {
+        let is = if call.verdict.is_none() { "the rules were not asked" } else { &format!("it was {}", call.rule) };
+        return Some(format!("{tool}: the rule {rule} is expected to decide, and {is}"));
     }
-    let end = call.resolution.filter(|end| !wanted.result.is_empty() && !wanted.result.contains(end))?;
-    let expected = names(wanted.result.iter().map(|end| json!(end)).collect());
-    Some(format!("{}: {expected} is expected as its result, and it was {}", call.tool, names(vec![json!(end)])))
+    if ends.is_empty() || call.resolution.is_some_and(|end| ends.contains(&end)) {
+        return None;
+    }
+    let expected = names(ends.iter().map(|end| json!(end)).collect());
+    let is = call.resolution.map_or("it has not ended".into(), |end| format!("it was {}", end.as_str()));
+    Some(format!("{tool}: {expected} is expected as its result, and {is}"))
 }
 
 /// What is wrong with an answer; `None`: there is none.
@@ -217,4 +224,68 @@ fn answer_problem(wanted: &ExpectedAnswer, said: Option<&str>) -> Option<String>
         (Ok(schema), Ok(value)) => schema.violations(&value),
     };
     violations.first().map(|first| format!("it does not match the schema: {first}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mainpath_types::{Decision, Resolution};
+    use std::collections::BTreeMap;
+
+    fn call(verdict: Option<Decision>, resolution: Option<Resolution>) -> CallStep {
+        CallStep {
+            tool: "bash".into(),
+            arguments: r#"{"list": ["a", null, {"b": null}], "only": null}"#.into(),
+            written: None,
+            verdict,
+            rule: if verdict.is_some() { "access.bash".into() } else { String::new() },
+            approved: false,
+            approved_for: None,
+            resolution,
+            output: None,
+            reason: None,
+        }
+    }
+
+    fn wanted(args: Value) -> ExpectedCall {
+        let args: BTreeMap<String, Value> = serde_json::from_value(args).unwrap();
+        ExpectedCall { tool: "bash".into(), verdict: Vec::new(), rule: None, result: Vec::new(), args }
+    }
+
+    #[test]
+    fn a_call_that_has_no_verdict_or_no_result_has_none_that_is_expected() {
+        let any = || wanted(json!({}));
+        let verdict = || ExpectedCall { verdict: vec![Decision::Allow, Decision::Ask], ..any() };
+        let rule = || ExpectedCall { rule: Some("*".into()), ..any() };
+        let result = || ExpectedCall { result: vec![Resolution::Ok], ..any() };
+        let none = call(None, None);
+        let whole = call(Some(Decision::Allow), Some(Resolution::Ok));
+        for wanted in [any(), verdict(), rule(), result()] {
+            assert_eq!(ending(&wanted, &whole), None);
+        }
+        let cases = [
+            (verdict(), "bash: allow or ask is expected, and the rules were not asked"),
+            (rule(), "bash: the rule * is expected to decide, and the rules were not asked"),
+            (result(), "bash: ok is expected as its result, and it has not ended"),
+        ];
+        assert_eq!(ending(&any(), &none), None);
+        for (wanted, problem) in cases {
+            assert_eq!(ending(&wanted, &none).as_deref(), Some(problem));
+        }
+        let other = call(Some(Decision::Deny), Some(Resolution::Denied));
+        let problem = "bash: allow or ask is expected, and the rules say deny (access.bash)";
+        assert_eq!(ending(&verdict(), &other).as_deref(), Some(problem));
+        let problem = "bash: ok is expected as its result, and it was denied";
+        assert_eq!(ending(&result(), &other).as_deref(), Some(problem));
+    }
+
+    #[test]
+    fn null_in_a_list_is_expected_as_what_toml_can_say() {
+        let call = call(None, None);
+        let fits = |args: Value| misfit(&wanted(args), &call).is_none();
+        assert!(fits(json!({"list": ["a", {"null": true}, {}]})));
+        assert!(!fits(json!({"list": ["a", {}]})) && !fits(json!({"list": ["a", "x", {}]})));
+        assert!(!fits(json!({"list": [{"null": true}, {"null": true}, {}]})));
+        assert!(fits(json!({"only": {"null": true}})));
+    }
 }

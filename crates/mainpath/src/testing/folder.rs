@@ -5,12 +5,12 @@
 //! agent.json         the agent as it was, but for its instructions
 //! instructions.md    what it was told
 //! recording.jsonl    a step in each line: what was said, or an answer with its calls and their results
-//! rules/NAME.toml    rules of the machine and the person that held then
+//! rules/NAME.toml    rules of the machine (organisation, organisation-2) and the person that held then
 //! texts/N.txt        long texts of the recording
 //! ```
 
-use super::file::{FORMAT, TestFile};
-use super::placing::{Placing, map_texts};
+use super::file::{Expectations, FORMAT, TestFile};
+use super::placing::{FILE, Placing, map_texts};
 use crate::Error;
 use crate::recorded::RecordedStep;
 use mainpath_store::open_regular;
@@ -23,8 +23,10 @@ use std::path::Path;
 const LARGEST: u64 = 32 << 20;
 /// A longer text of the recording has a file of its own, in bytes.
 const LONG: usize = 2_000;
-/// What stands for such a text.
-const FILE: (&str, &str) = ("{{file:", "}}");
+/// How what stands for such a text ends.
+const FILE_END: &str = "}}";
+/// The files of rules that a test may have, in the order in which they hold.
+pub(super) const RULES: [&str; 3] = ["rules/organisation.toml", "rules/organisation-2.toml", "rules/person.toml"];
 
 /// Everything of a test.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,9 +41,7 @@ pub(super) struct TestParts {
 pub(super) fn read(folder: &Path, placing: &Placing) -> Result<TestParts, Error> {
     let mut file = read_file(folder)?;
     file.task = placing.put_in(&file.task);
-    for value in file.expect.calls.iter_mut().chain(&mut file.expect.never).flat_map(|call| call.args.values_mut()) {
-        map_texts(value, &mut |text| placing.put_in(text));
-    }
+    map_expected(&mut file.expect, &|text| placing.put_in(text));
     let mut spec = read_agent(folder, placing)?;
     spec.instructions = placing.put_in(&text(folder, "instructions.md")?);
     let mut recording = Vec::new();
@@ -52,7 +52,7 @@ pub(super) fn read(folder: &Path, placing: &Placing) -> Result<TestParts, Error>
         let mut step: Value = json(folder, "recording.jsonl", line, number)?;
         let mut problem = None;
         map_texts(&mut step, &mut |part| {
-            let of_file = part.strip_prefix(FILE.0).and_then(|rest| rest.strip_suffix(FILE.1));
+            let of_file = part.strip_prefix(FILE).and_then(|rest| rest.strip_suffix(FILE_END));
             let whole = of_file.map(|name| long_text(folder, name)).transpose().unwrap_or_else(|error| {
                 problem.get_or_insert(error);
                 None
@@ -65,13 +65,23 @@ pub(super) fn read(folder: &Path, placing: &Placing) -> Result<TestParts, Error>
         recording.push(typed(folder, "recording.jsonl", step, number)?);
     }
     let mut rules = Vec::new();
-    for name in ["organisation", "person"] {
-        let name = format!("rules/{name}.toml");
-        if folder.join(&name).symlink_metadata().is_ok() {
-            rules.push(RuleText { text: text(folder, &name)?, name });
+    for name in RULES {
+        if folder.join(name).symlink_metadata().is_ok() {
+            rules.push(RuleText { text: text(folder, name)?, name: name.into() });
         }
     }
     Ok(TestParts { file, spec, recording, rules })
+}
+
+/// Changes the texts that are expected of a run.
+fn map_expected(expect: &mut Expectations, change: &dyn Fn(&str) -> String) {
+    for value in expect.calls.iter_mut().chain(&mut expect.never).flat_map(|call| call.args.values_mut()) {
+        map_texts(value, &mut |text| change(text));
+    }
+    if let Some(answer) = &mut expect.answer {
+        let texts = [&mut answer.is, &mut answer.contains];
+        texts.into_iter().flatten().for_each(|text| *text = change(text));
+    }
 }
 
 /// Reads `agent.json` alone: the agent without its instructions.
@@ -118,9 +128,7 @@ pub(super) fn write(folder: &Path, parts: &TestParts, placing: &Placing) -> Resu
     let unreadable = |error: &dyn std::fmt::Display| Error::failed(format!("the test cannot be written: {error}"));
     let mut file = file.clone();
     file.task = placing.taken_out(&file.task);
-    for value in file.expect.calls.iter_mut().chain(&mut file.expect.never).flat_map(|call| call.args.values_mut()) {
-        map_texts(value, &mut |text| placing.taken_out(text));
-    }
+    map_expected(&mut file.expect, &|text| placing.taken_out(text));
     let text = toml::to_string_pretty(&file).map_err(|error| unreadable(&error))?;
     put("test.toml", &format!("{HEAD}{text}"))?;
     put("instructions.md", &placing.taken_out(&spec.instructions))?;
@@ -137,7 +145,7 @@ pub(super) fn write(folder: &Path, parts: &TestParts, placing: &Placing) -> Resu
                 return text;
             }
             let name = format!("texts/{}.txt", texts.len() + 1);
-            let stands = format!("{}{name}{}", FILE.0, FILE.1);
+            let stands = format!("{FILE}{name}{FILE_END}");
             texts.push((name, text));
             stands
         });

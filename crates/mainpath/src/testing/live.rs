@@ -3,14 +3,14 @@
 use super::baseline::Baseline;
 use super::check::check;
 use super::folder::{TestParts, read, read_agent};
-use super::live_outcome::{LiveOutcome, LiveReport, LiveTrial};
+use super::live_outcome::{LiveOutcome, LiveReport, LiveTrial, sum};
 use super::names::{test_folder, test_names, tests_folder};
 use super::placing::Placing;
 use super::propose::{calls, used};
 use crate::agent::{ModeFor, changed, with_words};
 use crate::event::RunEvent;
 use crate::recorded::{CallStep, Played, RecordedStep, steps};
-use crate::what_if::{OnlyInCopy, Original, REFUSED, copied_host, copy_as_it_was};
+use crate::what_if::{HeldCopy, OnlyInCopy, Original, REFUSED, StopWork, copied_host, copy_as_it_was, sweep};
 use crate::{AgentOptions, Error, Host, Installation, Outcome, Run, Trace};
 use futures_util::StreamExt;
 use mainpath_runtime::{Mail, Models, new_trace_id};
@@ -45,7 +45,12 @@ pub struct LiveTests {
     pub yes: bool,
     /// Whether what they come to is the baseline from now on.
     pub save_baseline: bool,
+    /// Who may stop it.
+    pub stop: StopWork,
 }
+
+/// Why there is no report.
+const STOPPED: &str = "stopped; the copies of the runs that had not ended are removed";
 
 /// What all runs have in common.
 struct Lanes<'a> {
@@ -75,6 +80,7 @@ impl Installation {
         let copies = self.logs.home.copies();
         let copies =
             copies.ok_or_else(|| Error::failed("there is no home to put a copy of the folder into: set HOME"))?;
+        sweep(&copies);
         let host = copied_host(self, Arc::clone(&self.models), &Arc::new(OnlyInCopy::default()))?;
         let lanes = Lanes { app: self, tests, host, copies };
         let times = tests.times.max(1);
@@ -88,12 +94,18 @@ impl Installation {
                 model = by;
                 trials.push(trial);
             }
+            if tests.stop.is_stopped() {
+                break;
+            }
             let before = baseline.of(&model, name).filter(|_| !tests.save_baseline);
             let outcome = LiveOutcome::of(name, model, trials, before);
             tell(&outcome);
             outcomes.push(outcome);
         }
         drop(running);
+        if tests.stop.is_stopped() {
+            return Err(Error::failed(STOPPED));
+        }
         let mut report = LiveReport::of(times, outcomes);
         if tests.save_baseline && !report.tests.is_empty() {
             let unjudged = report.tests.iter().find_map(|test| {
@@ -143,11 +155,16 @@ impl Lanes<'_> {
             by.clone_from(&read_agent(&test, &Placing::new(&self.tests.project))?.model);
         }
         let id = new_trace_id(system_clock()).map_err(|error| Error::failed(error.to_string()))?;
-        let lane = Lane { folder: self.copies.join(id.as_str()), id };
+        let stop = &self.tests.stop;
+        if stop.is_stopped() {
+            return Err(Error::failed(STOPPED));
+        }
+        let held = HeldCopy::begin(&self.copies, &id)?;
+        let lane = Lane { folder: held.folder().to_path_buf(), id };
         let done = self.in_copy(&test, &lane).await;
-        if !done.as_ref().is_ok_and(|trial| !trial.passed) {
-            // What is left of it is told nowhere.
-            let _ = std::fs::remove_dir_all(&lane.folder);
+        // What is left of another is told nowhere.
+        if done.as_ref().is_ok_and(|trial| !trial.passed) && !stop.is_stopped() {
+            held.keep();
         }
         done
     }
@@ -156,7 +173,8 @@ impl Lanes<'_> {
     async fn in_copy(&self, test: &Path, lane: &Lane) -> Result<LiveTrial, Error> {
         let (app, project) = (self.app, &self.tests.project);
         let Lane { id, folder } = lane;
-        copy_as_it_was(Original::new(project, &app.logs.home)?, folder, None, app.logs.scoped()).await?;
+        let (original, stop) = (Original::new(project, &app.logs.home)?, &self.tests.stop);
+        copy_as_it_was(original, folder, None, app.logs.scoped(), stop).await?;
         // What is expected of it is none of its business.
         match std::fs::remove_dir_all(tests_folder(folder)?) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
@@ -176,12 +194,12 @@ impl Lanes<'_> {
         };
         let trace = Trace::new(self.host.clone(), id.clone());
         self.host.runtime().start_with(self.host.scope(), id, spec, vec![message(first)]).await?;
-        let mut outcome = follow(Run::first(trace.clone()), &approved).await?;
+        let mut outcome = follow(Run::first(trace.clone()), &approved, stop).await?;
         for parts in said {
             if outcome.reason != FinishReason::Final {
                 break;
             }
-            outcome = follow(trace.go_on(message(parts)).await?, &approved).await?;
+            outcome = follow(trace.go_on(message(parts)).await?, &approved, stop).await?;
         }
         let read = trace.look().await?;
         let steps = steps(app.logs.at(id), &read).await?;
@@ -210,7 +228,7 @@ impl Lanes<'_> {
             turns,
             calls: made,
             tokens,
-            cost: spent.sum(),
+            cost: sum(spent),
             elapsed_ms: 0,
         })
     }
@@ -303,12 +321,22 @@ fn approved(recording: &[RecordedStep]) -> HashSet<SameCall> {
 }
 
 /// Follows a run to its end. A call that was approved in the recording is so again; nobody is there to approve another one.
-async fn follow(mut run: Run, approved: &HashSet<SameCall>) -> Result<Outcome, Error> {
+async fn follow(mut run: Run, approved: &HashSet<SameCall>, stop: &StopWork) -> Result<Outcome, Error> {
     let trace = run.trace().clone();
     // What is decided here was decided by no person.
     let system = Trace::new(trace.host().acting_as(Principal::system()), trace.id().clone());
-    while let Some(event) = run.next().await {
-        match event? {
+    let mut is_stopped = false;
+    loop {
+        let event = tokio::select! {
+            event = run.next() => event,
+            () = stop.stopped(), if !is_stopped => {
+                is_stopped = true;
+                trace.stop().await?;
+                continue;
+            }
+        };
+        let Some(event) = event.transpose()? else { break };
+        match event {
             RunEvent::ApprovalRequired(pending) => {
                 let call: CallId = pending.call;
                 match approved.contains(&SameCall::new(&pending.tool, &pending.arguments)) {

@@ -132,11 +132,16 @@ impl LiveOutcome {
             verdict,
             runs: share.into(),
             baseline,
-            cost: trials.iter().map(|trial| trial.cost).sum(),
-            tokens: trials.iter().map(|trial| trial.tokens).sum(),
+            cost: sum(trials.iter().map(|trial| trial.cost)),
+            tokens: sum(trials.iter().map(|trial| trial.tokens)),
             trials,
         }
     }
+}
+
+/// A sum that stays at the largest figure there is.
+pub(super) fn sum(figures: impl Iterator<Item = u64>) -> u64 {
+    figures.fold(0, u64::saturating_add)
 }
 
 impl LiveReport {
@@ -152,8 +157,8 @@ impl LiveReport {
             times,
             runs: runs.into(),
             every_time: every_time.into(),
-            cost: tests.iter().map(|test| test.cost).sum(),
-            tokens: tests.iter().map(|test| test.tokens).sum(),
+            cost: sum(tests.iter().map(|test| test.cost)),
+            tokens: sum(tests.iter().map(|test| test.tokens)),
             baseline: (before.of > 0).then_some(before),
             dropped: now.is_below(before),
             saved: None,

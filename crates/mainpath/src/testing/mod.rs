@@ -22,6 +22,6 @@ pub(crate) use check::{Happened, problems};
 pub use file::{Expectations, ExpectedAnswer, ExpectedCall, ExpectedText, OtherCalls, TestFile};
 pub use live::{AT_ONCE, LiveTests};
 pub use live_outcome::{LiveOutcome, LiveReport, LiveTrial, LiveVerdict};
-pub use names::{remove_test, test_file, test_names, tests_folder};
+pub use names::{FoundTests, found_tests, remove_test, test_file, test_names, tests_folder};
 pub use outcome::{TestOutcome, TestProblem};
 pub(crate) use propose::calls;

@@ -28,24 +28,51 @@ pub fn tests_folder(project: &Path) -> Result<PathBuf, Error> {
     Ok(folder)
 }
 
-/// The names of a project's tests, in their order.
+/// The tests of a project.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FoundTests {
+    /// Their names, in their order.
+    pub names: Vec<String>,
+    /// What lies among them and is none, each with why: a line each.
+    pub passed_over: Vec<String>,
+}
+
+/// The names of a project's tests, in their order. Errors: their folder cannot be read.
 pub fn test_names(project: &Path) -> Result<Vec<String>, Error> {
+    Ok(found_tests(project)?.names)
+}
+
+/// The tests of a project, and what lies among them. What begins with a dot is not looked at. Errors: their folder cannot be read.
+pub fn found_tests(project: &Path) -> Result<FoundTests, Error> {
     let folder = tests_folder(project)?;
     let entries = match std::fs::read_dir(&folder) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(FoundTests::default()),
         Err(error) => return Err(Error::failed(format!("{} cannot be read: {error}", folder.display()))),
     };
-    let mut names = Vec::new();
+    let mut found = FoundTests::default();
     for entry in entries {
-        let name = entry?.file_name().to_string_lossy().into_owned();
+        let entry = entry?;
+        let (name, kind) = (entry.file_name().to_string_lossy().into_owned(), entry.file_type()?);
         // What begins so is being written, or none of ours.
-        if check_name(&name).is_ok() {
-            names.push(name);
+        if name.starts_with('.') || name == BASELINE {
+            continue;
         }
+        let why = match check_name(&name) {
+            _ if kind.is_symlink() => "it is a link, which may lead out of the project".to_owned(),
+            _ if !kind.is_dir() => "it is not a folder".to_owned(),
+            Err(error) => error.message().to_owned(),
+            Ok(()) => {
+                found.names.push(name);
+                continue;
+            }
+        };
+        let name: String = name.chars().take(80).collect();
+        found.passed_over.push(format!("{name:?} in {} is no test: {why}", folder.display()));
     }
-    names.sort();
-    Ok(names)
+    found.names.sort();
+    found.passed_over.sort();
+    Ok(found)
 }
 
 /// The folder of a test. Errors: there is no such test, or it is a link.

@@ -1,7 +1,7 @@
 //! What a test is to expect, proposed from the run.
 
 use super::file::{Expectations, ExpectedAnswer, ExpectedCall, ExpectedText, OtherCalls};
-use super::wildcard::literal;
+use super::wildcard::{literal, null};
 use crate::recorded::{CallStep, Played, RecordedStep};
 use mainpath_types::{Decision, FinishReason};
 use serde_json::Value;
@@ -37,7 +37,8 @@ pub(super) fn as_it_was(played: &Played) -> Expectations {
         finish: Some(played.reason),
         max_turns: Some(turns),
         max_calls: Some(u32::try_from(calls.len()).unwrap_or(u32::MAX)),
-        max_tokens: (tokens > 0).then_some(tokens),
+        // TOML has no larger number.
+        max_tokens: Some(tokens).filter(|tokens| *tokens > 0 && i64::try_from(*tokens).is_ok()),
         max_cost: None,
         max_time: None,
         max_verdicts: BTreeMap::new(),
@@ -66,7 +67,7 @@ pub(super) fn without(played: &Played, wrong: usize) -> Expectations {
 /// How many answers there were, and how many tokens they used.
 pub(super) fn used(steps: &[RecordedStep]) -> (u32, u64) {
     steps.iter().fold((0, 0), |(turns, tokens), step| match step {
-        RecordedStep::Answered(answer) => (turns + 1, tokens + answer.usage.total()),
+        RecordedStep::Answered(answer) => (turns + 1, tokens.saturating_add(answer.usage.total())),
         RecordedStep::Said { .. } => (turns, tokens),
     })
 }
@@ -87,7 +88,7 @@ fn expected(call: &CallStep) -> ExpectedCall {
     }
 }
 
-/// What only this value fits, or what begins like it. TOML has no null.
+/// What only this value fits, or what begins like it. TOML has no null: left out it is not looked at, and in a list something stands for it.
 fn pattern(value: Value) -> Option<Value> {
     Some(match value {
         Value::Null => return None,
@@ -96,7 +97,9 @@ fn pattern(value: Value) -> Option<Value> {
             Value::String(format!("{}*", literal(&beginning)))
         }
         Value::String(text) => Value::String(literal(&text)),
-        Value::Array(values) => Value::Array(values.into_iter().filter_map(pattern).collect()),
+        Value::Array(values) => {
+            Value::Array(values.into_iter().map(|value| pattern(value).unwrap_or_else(null)).collect())
+        }
         Value::Object(fields) => {
             Value::Object(fields.into_iter().filter_map(|(name, value)| Some((name, pattern(value)?))).collect())
         }

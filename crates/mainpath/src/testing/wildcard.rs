@@ -1,5 +1,7 @@
 //! Texts by pattern: `*` stands for any letters, `\*` for a star and `\\` for a backslash.
 
+use serde_json::{Value, json};
+
 /// Whether a text fits a pattern.
 pub(super) fn fits(pattern: &str, text: &str) -> bool {
     let (mut pieces, mut letters) = (vec![String::new()], pattern.chars());
@@ -20,6 +22,11 @@ pub(super) fn fits(pattern: &str, text: &str) -> bool {
         rest = rest.get(at + piece.len()..).unwrap_or_default();
     }
     rest.ends_with(last.as_str())
+}
+
+/// What null fits in a pattern: TOML has none.
+pub(super) fn null() -> Value {
+    json!({ "null": true })
 }
 
 /// The pattern that only this text fits.

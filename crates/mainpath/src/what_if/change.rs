@@ -1,5 +1,6 @@
 //! What is to be otherwise.
 
+use super::held::StopWork;
 use crate::Error;
 use mainpath_runtime::Mail;
 use mainpath_types::{Event, EventId, EventKind, Limits, Relations, RunRules, Seq, Spec};
@@ -17,6 +18,8 @@ pub struct WhatIf {
     pub live: bool,
     /// Whether calls that would be asked about are approved, as with `--yes`. Otherwise they are denied, as nobody is there.
     pub yes: bool,
+    /// Who may stop it.
+    pub stop: StopWork,
 }
 
 /// The spec that held when an event was written. Errors: there was none.

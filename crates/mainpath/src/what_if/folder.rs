@@ -1,5 +1,6 @@
 //! A copy of a folder as it was at a message.
 
+use super::held::StopWork;
 use crate::trace::{Restore, RestoreTo};
 use crate::{Error, ErrorKind, Home};
 use mainpath_runtime::files::Fate;
@@ -34,23 +35,24 @@ impl Original {
 }
 
 /// Copies a folder to a new one, and puts the files of the copy back to what they were. Gives what is not as it was, a line each.
-/// Errors: it holds the person's home, is too large, or cannot be read or written; then nothing is left of the copy.
+/// Errors: it holds the person's home, is too large, cannot be read or written, or it is stopped; then nothing is left of the copy.
 pub(crate) async fn copy_as_it_was(
     from: Original,
     to: &Path,
     restore: Option<Restore<'_>>,
     store: ScopedStore<'_>,
+    stop: &StopWork,
 ) -> Result<Vec<String>, Error> {
     let home = std::env::var_os("HOME").and_then(|home| Path::new(&home).canonicalize().ok());
     if home.is_some_and(|home| home.starts_with(&from.folder)) {
         let problem = format!("{} holds your home: nothing can be tried in a copy of it", from.folder.display());
         return Err(Error::new(ErrorKind::Refused, problem));
     }
-    let (folder, target) = (from.folder.clone(), to.to_path_buf());
+    let (folder, target, stop) = (from.folder.clone(), to.to_path_buf(), stop.clone());
     let copied = tokio::task::spawn_blocking(move || {
         let parent = target.parent().unwrap_or(Path::new("/"));
         DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
-        copy(&from, &target).inspect_err(|_| drop(std::fs::remove_dir_all(&target)))
+        copy(&from, &target, &stop).inspect_err(|_| drop(std::fs::remove_dir_all(&target)))
     });
     let copied = copied.await.map_err(|error| Error::failed(error.to_string()))?;
     let mut left = copied.map_err(|error| Error::failed(format!("{} cannot be copied: {error}", folder.display())))?;
@@ -72,7 +74,7 @@ pub(crate) async fn copy_as_it_was(
 }
 
 /// Gives what was left out, a line each.
-fn copy(from: &Original, to: &Path) -> io::Result<Vec<String>> {
+fn copy(from: &Original, to: &Path, stop: &StopWork) -> io::Result<Vec<String>> {
     let too_large = || {
         let most = MOST_BYTES >> 30;
         io::Error::other(format!(
@@ -85,6 +87,9 @@ fn copy(from: &Original, to: &Path) -> io::Result<Vec<String>> {
     // Folders that cannot be written to are made so at the end.
     let mut modes = Vec::new();
     while let Some(below) = open.pop() {
+        if stop.is_stopped() {
+            return Err(io::Error::other("it was stopped"));
+        }
         let (there, here) = (from.folder.join(&below), to.join(&below));
         if from.without.contains(&there) {
             left_out.push(format!("{} is Mainpath's own and not copied", there.display()));

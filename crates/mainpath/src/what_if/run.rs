@@ -4,6 +4,7 @@ use super::answers::OnlyInCopy;
 use super::change::{WhatIf, asks_the_same, spec_at};
 use super::copied::copied_host;
 use super::folder::{Original, copy_as_it_was, to};
+use super::held::{HeldCopy, sweep};
 use super::lane::LaneFigures;
 use super::provider::FirstRecorded;
 use crate::event::RunEvent;
@@ -246,12 +247,13 @@ impl Again<'_> {
         let Some(folders) = app.logs.home.copies() else {
             return Err(Error::failed("there is no home to put a copy of the folder into: set HOME"));
         };
-        let folder = folders.join(id.as_str());
+        sweep(&folders);
+        let held = HeldCopy::begin(&folders, &id)?;
+        let folder = held.folder().to_path_buf();
         let of = app.logs.of(self.from, &self.read.log, &self.read.state, self.read);
         let restore = Restore::new(of, to(after), app.logs.home.protected())?;
         let original = Original::new(Path::new(&old.workspace), &app.logs.home)?;
-        outcome.not_restored = copy_as_it_was(original, &folder, restore, app.logs.scoped()).await?;
-        outcome.folder = Some(folder.clone());
+        outcome.not_restored = copy_as_it_was(original, &folder, restore, app.logs.scoped(), &what.stop).await?;
         // A turn that is text is asked for as text: what was recorded is a turn already.
         let first = first.filter(|_| what.spec.protocol != Protocol::Json);
         let models = Arc::new(EnvModels::new(Arc::new(app.models.registry().clone())));
@@ -273,12 +275,29 @@ impl Again<'_> {
             None => Mail::Rewind { after, parts: None },
         };
         let mut run = trace.go_on(mail).await?;
-        while let Some(event) = run.next().await {
-            if let RunEvent::QuestionAsked(_) = event? {
-                trace.stop().await?;
+        let mut is_stopped = false;
+        loop {
+            let event = tokio::select! {
+                event = run.next() => event,
+                () = what.stop.stopped(), if !is_stopped => {
+                    is_stopped = true;
+                    trace.stop().await?;
+                    continue;
+                }
+            };
+            match event.transpose()? {
+                Some(RunEvent::QuestionAsked(_)) => trace.stop().await?,
+                Some(_) => {}
+                None => break,
             }
         }
         run.outcome().await?;
+        if is_stopped {
+            let problem =
+                format!("stopped; what was done by then is in trace {id}, and its copy of the folder is removed");
+            return Err(Error::failed(problem));
+        }
+        outcome.folder = Some(held.keep());
         outcome.refused = answers.refused.load(Ordering::Relaxed);
         let read = trace.look().await?;
         let steps = steps(app.logs.at(&id), &read).await?;

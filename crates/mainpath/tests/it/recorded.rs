@@ -5,7 +5,7 @@ use mainpath::prelude::*;
 use mainpath::recorded::{CallStep, RecordedAnswer, RecordedStep, first_difference};
 use mainpath::testing::NewTest;
 use mainpath::tools::DynTool;
-use mainpath::what_if::{LaneFigures, WhatIf, spec_at};
+use mainpath::what_if::{LaneFigures, StopWork, WhatIf, spec_at};
 use mainpath_types::{Part, Resolution, Spec, StopReason, Usage};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -97,7 +97,10 @@ async fn a_run_that_is_decided_again_reaches_others_only_if_it_may() {
         let (log, ..) = app.logs.read(&ran.trace).await.unwrap();
         spec_at(&log.events, log.head).unwrap().clone()
     };
-    let what = |spec: Spec, live| WhatIf { at: Seq(1), spec, skills: Vec::new(), live, yes: false };
+    let what = |spec: Spec, live| {
+        let (skills, stop) = (Vec::new(), StopWork::default());
+        WhatIf { at: Seq(1), spec, skills, live, yes: false, stop }
+    };
     let same = app.what_if(&ran.trace, &what(old.clone(), false)).await.unwrap();
     assert_eq!((same.difference, same.trace, same.folder), (None, None, None));
     let figures = LaneFigures {
