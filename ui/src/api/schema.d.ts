@@ -1532,6 +1532,19 @@ export interface components {
              */
             source?: string;
         };
+        /** @description A rule that fits a part of a call. */
+        AppliedRule: {
+            /** @description Whether it is certain that it fits: not all of the part may be written out. */
+            certain: boolean;
+            /** @description What it says. */
+            decision: components["schemas"]["Decision"];
+            /** @description Where it comes from. */
+            layer: components["schemas"]["RuleLayer"];
+            /** @description The part that it fits, in words. */
+            part: string;
+            /** @description Its id. */
+            rule: string;
+        };
         /** @description `approval_denied`. */
         ApprovalDenied: {
             /** @description The person or the rule. */
@@ -1830,13 +1843,9 @@ export interface components {
         /** @description What rules say of it. */
         Checked: {
             /** @description What decided on each part of it. */
-            parts: {
-                [key: string]: unknown;
-            }[];
+            parts: components["schemas"]["PartVerdict"][];
             /** @description Every rule that fits a part, whether it decided or not. */
-            rules: {
-                [key: string]: unknown;
-            }[];
+            rules: components["schemas"]["AppliedRule"][];
             /** @description The verdict. */
             verdict: components["schemas"]["Verdict"];
         };
@@ -2446,6 +2455,37 @@ export interface components {
             /** @description The trace: everything that can be looked up of the run. */
             trace_id: components["schemas"]["TraceId"];
         };
+        /** @description Something that was learned. */
+        Experience: {
+            /** @description What it is about, such as `tool_usage`, `logic_flow` or `environment`. */
+            category: string;
+            /** @description When it was written, as its file has it. */
+            created_at?: string | null;
+            /**
+             * Format: uint32
+             * @description How often it did harm.
+             */
+            harmful: number;
+            /**
+             * Format: uint32
+             * @description How often it helped; 1 at first.
+             */
+            helpful: number;
+            /** @description Its id, such as `ex_k3v9qa`: see [`is_id`]. */
+            id: string;
+            /** @description For which purpose. */
+            intent: string[];
+            /** @description Which sources its words rest on. Empty: nothing is said of it, as in what people write. */
+            origin: components["schemas"]["Origin"][];
+            /** @description In which situation it holds. */
+            state: string[];
+            /** @description Whether it may be shown to agents. */
+            status: components["schemas"]["ExperienceStatus"];
+            /** @description What was learned. */
+            text: string;
+            /** @description The trace that it was learned in. */
+            trace_id?: string | null;
+        };
         /** @description Which experiences. */
         ExperienceQuery: {
             /** @description Those of this category. */
@@ -2456,6 +2496,8 @@ export interface components {
              */
             waiting?: boolean;
         };
+        /** @description Whether an entry may be shown to agents. */
+        ExperienceStatus: "waiting" | "accepted";
         /** @description A format in which a trace is exported. */
         ExportFormat: "markdown" | "html" | "json" | "neutral" | "openai" | "anthropic" | "gemini";
         ExportQuery: {
@@ -3066,9 +3108,37 @@ export interface components {
         /** @description A list. */
         List: {
             /** @description Its items, as the command says them with `--json`. */
-            items: {
-                [key: string]: unknown;
-            }[];
+            items: components["schemas"]["ListedPreset"][];
+        };
+        /** @description A list. */
+        List2: {
+            /** @description Its items, as the command says them with `--json`. */
+            items: components["schemas"]["ToolSpec"][];
+        };
+        /** @description A list. */
+        List3: {
+            /** @description Its items, as the command says them with `--json`. */
+            items: components["schemas"]["SkillRow"][];
+        };
+        /** @description A list. */
+        List4: {
+            /** @description Its items, as the command says them with `--json`. */
+            items: components["schemas"]["ListedModel"][];
+        };
+        /** @description A list. */
+        List5: {
+            /** @description Its items, as the command says them with `--json`. */
+            items: components["schemas"]["Session"][];
+        };
+        /** @description A list. */
+        List6: {
+            /** @description Its items, as the command says them with `--json`. */
+            items: components["schemas"]["Experience"][];
+        };
+        /** @description A list. */
+        List7: {
+            /** @description Its items, as the command says them with `--json`. */
+            items: components["schemas"]["ListedRule"][];
         };
         /** @description Which traces. */
         ListQuery: {
@@ -3107,6 +3177,83 @@ export interface components {
             scopes: components["schemas"]["Scope"][];
             /** @description Whose traces it reaches. */
             tenant: components["schemas"]["TenantId"];
+        };
+        /** @description A provider, and its model. */
+        ListedModel: {
+            /**
+             * Format: uint32
+             * @description How many tokens that can take.
+             */
+            context_window?: number | null;
+            /** @description The format of its requests, such as `openai-chat`. */
+            format: string;
+            /** @description Whether its key is known, or it needs none. */
+            has_key: boolean;
+            /** @description Whether it is on this machine, or in this network. */
+            local: boolean;
+            /** @description The model that is taken where none is named. */
+            model?: string | null;
+            /** @description What that costs, where it is known. */
+            price?: components["schemas"]["Price"] | null;
+            /** @description Its name. */
+            provider: string;
+        };
+        /** @description A preset that there is. */
+        ListedPreset: {
+            /** @description The commands that it may run, such as `git *`; empty: whatever the tools allow. */
+            commands: string[];
+            /** @description The calls that are denied to it, a rule each, such as `bash` or `bash(rm *)`. */
+            denied_tools: string[];
+            /** @description What it is for. */
+            description: string;
+            /** @description How much the model should think. */
+            effort?: components["schemas"]["Effort"] | null;
+            /** @description Why it cannot be used, if it cannot. */
+            faults: components["schemas"]["Remark"][];
+            /** @description What it is told. */
+            instructions: string;
+            /** @description Whose it is. */
+            layer: components["schemas"]["PresetLayer"];
+            /** @description The limits of its runs. */
+            limits: components["schemas"]["PresetLimits"];
+            /** @description The model, in Mainpath's notation. */
+            model?: string | null;
+            /** @description Its name. */
+            name: string;
+            /** @description The skills that it has; `None`: it says nothing of skills. */
+            skills?: string[] | null;
+            /** @description Where it stands: a file, or `builtin`. */
+            source: string;
+            /** @description Whether it can be used. */
+            standing: components["schemas"]["PresetStanding"];
+            /**
+             * Format: double
+             * @description The sampling temperature, 0 to 2.
+             */
+            temperature?: number | null;
+            /** @description The tools that it may use: names and patterns. `None`: all; empty: none. */
+            tools?: string[] | null;
+        };
+        /** @description A rule that holds. */
+        ListedRule: {
+            /** @description For an ask: that all is said yes to is no answer to it. */
+            always: boolean;
+            /** @description What it says. */
+            decision: components["schemas"]["Decision"];
+            /** @description It holds only for tools with these effects; empty: with any. */
+            effect: components["schemas"]["EffectClass"][];
+            /** @description Its name, unlike that of every other rule of its layer. */
+            id: string;
+            /** @description Why it does not hold, if it does not. */
+            ignored?: string | null;
+            /** @description Where it comes from. */
+            layer: components["schemas"]["RuleLayer"];
+            /** @description What it is about, as it was written. */
+            match: string[];
+            /** @description It holds only for arguments from here; empty: from anywhere. */
+            origin: components["schemas"]["Origin"][];
+            /** @description Why there is such a rule. */
+            reason?: string | null;
         };
         /** @description A skill that was there when a spec was made. */
         ListedSkill: {
@@ -3884,6 +4031,17 @@ export interface components {
             /** @constant */
             type: "tool_result";
         };
+        /** @description What decided on a part of a call. */
+        PartVerdict: {
+            /** @description The decision. */
+            decision: components["schemas"]["Decision"];
+            /** @description The part, in words. */
+            part: string;
+            /** @description Why. */
+            reason: string;
+            /** @description The rule that decided. */
+            rule: string;
+        };
         /** @description `action_partial`: what is known of an action before the answer is complete. */
         PartialAction: {
             /**
@@ -4061,6 +4219,38 @@ export interface components {
             /** @description Of which trace. */
             trace_id: components["schemas"]["TraceId"];
         };
+        /** @description Whose a preset is. The smaller one wins. */
+        PresetLayer: "project" | "user" | "builtin";
+        /** @description The limits of a preset, over those of the profile. `None`: it says nothing; 0: no limit. */
+        PresetLimits: {
+            /**
+             * Format: uint32
+             * @description Tool calls.
+             */
+            calls?: number | null;
+            /**
+             * Format: uint64
+             * @description Money in millionths of a dollar.
+             */
+            money?: number | null;
+            /**
+             * Format: uint64
+             * @description Wall time in milliseconds, waiting for people excluded.
+             */
+            time_ms?: number | null;
+            /**
+             * Format: uint64
+             * @description Tokens, input and output together.
+             */
+            tokens?: number | null;
+            /**
+             * Format: uint32
+             * @description Model turns.
+             */
+            turns?: number | null;
+        };
+        /** @description Whether a preset can be used. */
+        PresetStanding: "ready" | "untrusted" | "faulty";
         /** @description Prices in micro-units per million tokens. */
         Price: {
             /**
@@ -4224,6 +4414,16 @@ export interface components {
             request?: string | null;
             /** @description The session by whose name it was called. */
             session?: string | null;
+        };
+        /** @description Something about a preset's file, in a line. */
+        Remark: {
+            /**
+             * Format: uint
+             * @description The line of the file, from 1, if it is about one.
+             */
+            line?: number | null;
+            /** @description What there is to say. */
+            text: string;
         };
         /** @description What is done about a failed request, where the same request would fail again. */
         Remedy: "minimal" | "cut" | "fallback";
@@ -4494,6 +4694,8 @@ export interface components {
         };
         /** @description Who speaks in a message. The system text is no message: it comes from the agent's spec. */
         Role: "user" | "assistant" | "tool";
+        /** @description Where a rule comes from. */
+        RuleLayer: "builtin" | "user" | "project" | "run" | "trace" | "organisation";
         /** @description A file with rules. */
         RuleText: {
             /** @description Where it was. */
@@ -6875,6 +7077,41 @@ export interface components {
          * @description The number of a message in its trace, from 1 (0 is before the first); never reused, also after a rewind.
          */
         Seq: number;
+        /** @description A session: a name for a trace, and how much of it is shown to whom asks. */
+        Session: {
+            /**
+             * Format: uint64
+             * @description When it was made.
+             */
+            created: number;
+            /** @description The trace whose messages were last mirrored from here, or that was taken over from the mirror. */
+            mirrored?: components["schemas"]["TraceId"] | null;
+            /** @description Its name: letters, digits, `-`, `_`, `.` and `@`. */
+            name: string;
+            /**
+             * Format: uint64
+             * @description Where that trace is another machine's: the event up to which the mirror was written when it was taken over. Who has gone on there since is
+             *     not overwritten.
+             */
+            taken_at?: number | null;
+            /** @description The trace; `None` before the first message. */
+            trace?: components["schemas"]["TraceId"] | null;
+            /**
+             * Format: uint64
+             * @description How long after its last use it begins anew, in milliseconds; `None`: never.
+             */
+            ttl_ms?: number | null;
+            /**
+             * Format: uint64
+             * @description When it was last used: something was said, or its trace was changed.
+             */
+            used: number;
+            /**
+             * Format: uint32
+             * @description How many messages are prepared; 0 is all of them.
+             */
+            window: number;
+        };
         /** @description `session_cleared`. */
         SessionCleared: {
             /** @description The plan as it was before. */
@@ -6976,6 +7213,21 @@ export interface components {
         };
         /** @description Who selected a skill. */
         SkillBy: "model" | "person" | "preset";
+        /** @description A skill that there is. */
+        SkillRow: {
+            /** @description What it is for. */
+            description: string;
+            /** @description Whether only people may choose it. */
+            disable_model_invocation: boolean;
+            /** @description What its scripts may do at most. */
+            effect: components["schemas"]["EffectClass"];
+            /** @description Its name. */
+            name: string;
+            /** @description Where it comes from. */
+            source: string;
+            /** @description Whether agents see it. */
+            state: components["schemas"]["SkillState"];
+        };
         /** @description `skill_selected`: a skill's text was loaded. It joins the conversation at the next turn, and no cut or summary leaves it out. */
         SkillSelected: {
             /** @description Who selected it. */
@@ -7006,6 +7258,8 @@ export interface components {
         };
         /** @description How the catalogue of skills in the system text shows a skill. */
         SkillShown: "whole" | "shortened" | "name_only" | "counted" | "untrusted" | "person_only";
+        /** @description Whether agents see a skill. */
+        SkillState: "ready" | "untrusted";
         /** @description What an agent is told of skills. */
         SkillTerms: {
             /** @description The skills that were there. */
@@ -7984,7 +8238,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["List"];
+                    "application/json": components["schemas"]["List6"];
                 };
             };
             /** @description A key is needed (`/problems/unauthenticated`) */
@@ -8414,7 +8668,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["List"];
+                    "application/json": components["schemas"]["List4"];
                 };
             };
             /** @description A key is needed (`/problems/unauthenticated`) */
@@ -8491,7 +8745,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["List"];
+                    "application/json": components["schemas"]["List7"];
                 };
             };
             /** @description A key is needed (`/problems/unauthenticated`) */
@@ -8835,7 +9089,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["List"];
+                    "application/json": components["schemas"]["List5"];
                 };
             };
             /** @description A key is needed (`/problems/unauthenticated`) */
@@ -8912,7 +9166,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["List"];
+                    "application/json": components["schemas"]["List3"];
                 };
             };
             /** @description A key is needed (`/problems/unauthenticated`) */
@@ -8986,7 +9240,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["List"];
+                    "application/json": components["schemas"]["List2"];
                 };
             };
             /** @description A key is needed (`/problems/unauthenticated`) */

@@ -107,7 +107,7 @@ async fn tools(call: Call) -> Result<List<ToolSpec>, Problem> {
 
 /// A skill that there is.
 #[derive(Serialize, JsonSchema)]
-struct ListedSkill {
+struct SkillRow {
     /// Its name.
     name: String,
     /// What it is for.
@@ -132,11 +132,11 @@ enum SkillState {
     Untrusted,
 }
 
-async fn skills(call: Call<FolderQuery>) -> Result<List<ListedSkill>, Problem> {
+async fn skills(call: Call<FolderQuery>) -> Result<List<SkillRow>, Problem> {
     let folder = call.app.workspace(&call.who, call.query.workspace.as_deref())?;
     let Some(shelf) = call.host.skills() else { return Ok(List { items: Vec::new() }) };
     let found = shelf.read(&folder);
-    let row = |skill: &mainpath::agent_skills::Skill, state| ListedSkill {
+    let row = |skill: &mainpath::agent_skills::Skill, state| SkillRow {
         name: skill.card.name.clone(),
         description: skill.card.description.clone(),
         source: skill.layer.name(),

@@ -5,6 +5,6 @@ import type { Schemas } from "../../api/client";
 export type Tool = Schemas["ToolSpec"];
 export type Model = Schemas["ListedModel"];
 export type Preset = Schemas["ListedPreset"];
-export type Skill = Schemas["ListedSkill"];
+export type Skill = Schemas["SkillRow"];
 export type Experience = Schemas["Experience"];
 export type Rule = Schemas["ListedRule"];
