@@ -4,7 +4,7 @@ use crate::Error;
 use mainpath_types::TraceId;
 use std::fs::{DirBuilder, File};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -88,10 +88,15 @@ pub(crate) fn sweep(copies: &Path) {
         }
         // Who works in it holds the lock.
         let Ok(mark) = File::open(entry.path()) else { continue };
-        if mark.try_lock().is_ok() && is_gone(&copies.join(trace)) {
+        if mark.try_lock().is_ok() && is_at(&mark, &entry.path()) && is_gone(&copies.join(trace)) {
             let _ = std::fs::remove_file(entry.path());
         }
     }
+}
+
+/// Whether an open file still has this name: who has kept its copy has removed its mark before it let go of it.
+fn is_at(file: &File, path: &Path) -> bool {
+    file.metadata().is_ok_and(|open| path.symlink_metadata().is_ok_and(|named| open.ino() == named.ino()))
 }
 
 /// Removes a folder. Whether nothing is left of it.
@@ -141,5 +146,11 @@ mod tests {
         drop(held);
         assert_eq!(names(&copies), ["...held", "kept", "linked", "linked.held", "plain"]);
         sweep(&root.path().join("none"));
+        // Kept between the look at its mark and the lock on it.
+        let kept = begun("late");
+        let mark = File::open(copies.join("late.held")).unwrap();
+        assert!(is_at(&mark, &copies.join("late.held")));
+        kept.keep();
+        assert!(mark.try_lock().is_ok() && !is_at(&mark, &copies.join("late.held")));
     }
 }
