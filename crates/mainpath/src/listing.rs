@@ -66,6 +66,10 @@ impl From<&Row> for ListedTrace {
     }
 }
 
+/// All words for where a trace stands.
+pub const STANDINGS: [&str; 8] =
+    ["running", "waiting", INTERRUPTED, "completed", "stopped", "failed", "imported", "damaged"];
+
 /// Where a trace stands, by what its log says and whether anybody drives it.
 pub fn standing(status: &str, is_driven: bool) -> &str {
     if status == "running" && !is_driven { INTERRUPTED } else { status }

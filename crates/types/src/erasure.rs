@@ -1,15 +1,13 @@
 //! What is left of a fact when its words are taken out: everything that the state of a trace is made of, and nothing that
 //! anybody said.
 
+use crate::quotes::{ERASED, unquote};
 use crate::{
     BlobHash, CallRetried, Event, EventKind, FileChange, Goal, GoalOp, LateResult, LeftOutNote, Part, PlannedCall,
     Source, Spec, ToolOutput,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
-
-/// What stands where words were erased.
-pub const ERASED: &str = "(erased)";
 
 /// What stands for the texts that tell the goals of a plan apart: the same text has the same stand-in everywhere, so that a
 /// plan without its words takes the same changes.
@@ -118,8 +116,17 @@ impl EventKind {
             }
         };
         match &mut kind {
-            EventKind::ModelFinished(data) => ops(&mut data.goals),
+            EventKind::ModelFinished(data) => {
+                ops(&mut data.goals);
+                // What tools of Mainpath's own answered shows the plan.
+                data.calls.iter_mut().filter_map(|call| call.answer.as_mut()).for_each(|answer| {
+                    unquote(answer, said);
+                });
+            }
             EventKind::GoalsChanged(data) => ops(&mut data.ops),
+            EventKind::BranchOpened(data) => data.plan.iter_mut().for_each(|plan| {
+                unquote(&mut plan.text, said);
+            }),
             EventKind::Compacted(data) => {
                 let texts = data.floor.iter_mut().map(|floor| &mut floor.text);
                 texts.chain(data.note.iter_mut().map(|note| &mut note.text)).for_each(|text| {
@@ -319,36 +326,6 @@ fn wipe_note(note: &mut Option<LeftOutNote>) {
     note.iter_mut().for_each(|note| blank(&mut note.text));
 }
 
-/// So many letters of a text in a row are a quote of it.
-const QUOTE: usize = 24;
-
-/// Takes quotes of these texts out of another, whole ones and such as are cut off. Whether there were any.
-fn unquote(text: &mut String, said: &[String]) -> bool {
-    let mut found = false;
-    for said in said.iter().map(|said| said.trim()).filter(|said| !said.is_empty()) {
-        let begins: String = said.chars().take(QUOTE).collect();
-        let is_short = begins.len() == said.len();
-        let mut from = 0;
-        while let Some(at) = text.get(from..).and_then(|rest| rest.find(&begins)).map(|at| from + at) {
-            let rest = text.get(at..).unwrap_or_default();
-            let length: usize = rest
-                .chars()
-                .zip(said.chars())
-                .take_while(|(one, other)| one == other)
-                .map(|(one, _)| one.len_utf8())
-                .sum();
-            // A word or two may stand anywhere by chance.
-            if is_short && text.trim() != said {
-                from = at + length;
-                continue;
-            }
-            text.replace_range(at..at + length, ERASED);
-            (from, found) = (at + ERASED.len(), true);
-        }
-    }
-    found
-}
-
 /// A text that is there.
 fn blank(text: &mut String) {
     if !text.is_empty() {
@@ -473,26 +450,6 @@ fn kept(changes: &[FileChange], found: &mut Vec<BlobHash>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn quotes_of_a_message_are_taken_out_whole_or_cut_off_and_words_that_stand_by_chance_stay() {
-        let said = ["Pay the invoice of the Meier company, please.".to_string(), "yes".to_string()];
-        let after = |text: &str| {
-            let mut text = text.to_string();
-            (unquote(&mut text, &said), text)
-        };
-        for (text, expected) in [
-            ("Pay the invoice of the Meier company, please.", "(erased)"),
-            ("User: Pay the invoice of the Meier com… (and more)", "User: (erased)… (and more)"),
-            ("1. Pay the invoice of the Meier company, please.\n2. x", "1. (erased)\n2. x"),
-            ("yes", "(erased)"),
-        ] {
-            assert_eq!(after(text), (true, expected.into()), "{text}");
-        }
-        for text in ["Pay the invoice", "yesterday", "They said yes and no.", ""] {
-            assert_eq!(after(text), (false, text.into()), "{text}");
-        }
-    }
 
     #[test]
     fn what_only_begins_like_a_stand_in_is_erased_like_any_text() {

@@ -580,6 +580,12 @@ fn what_is_no_suite_is_said_in_one_line_with_its_place() {
         (format!("pass = 2\n{check}"), 2, "pass = 2 is out of range: it is a share from 0 to 1"),
         (format!("{check}[runs]\nquery = \"agrs=1\"\n"), 2, "runs.query, character 1: there is no field \"agrs\""),
         (format!("{check}[runs]\nsince = \"7\"\n"), 2, "runs.since: it has no unit; write 7s, 7m, 7h or 7d"),
+        (
+            format!("{check}[runs]\nstate = [\"completed\", \"faild\"]\n"),
+            2,
+            "runs.state: \"faild\" is none of running, waiting",
+        ),
+        (format!("{check}[runs]\nmost = 0\n"), 2, "runs.most: 0 runs are none"),
         ("[[check]]\nname = \"a\"\nexpect = { instructions = \"same\" }\n".into(), 2, "a: instructions is for tests"),
         (
             "[[check]]\nname = \"a\"\nexpect = { answer = { matches = \"(\" } }\n".into(),

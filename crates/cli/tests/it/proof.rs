@@ -378,10 +378,7 @@ fn words_that_an_erasure_puts_into_signed_events_are_marked_everywhere_and_not_p
     let signer = Signer::new();
     signer.place.ok(&["sign"]);
     let signed = signer.events().len();
-    signer.forge("model_finished", |kind| {
-        let EventKind::ModelFinished(data) = kind else { panic!("{kind:?}") };
-        data.parts = vec![Part::text("Alice said yes.")];
-    });
+    signer.forge("model_finished", alice);
     let by = signed + 1;
     let verified = signer.place.ok(&["verify", &signer.trace]);
     assert!(verified.contains(&format!("what it says is what event {by} left of it")), "{verified}");
@@ -408,6 +405,67 @@ fn words_that_an_erasure_puts_into_signed_events_are_marked_everywhere_and_not_p
     signer.place.ok(&["sign", "--with-erasures", &signer.trace]);
     let told = signer.agree(true, &[]);
     assert!(told.contains("nothing is newer") && told.contains(&format!("what event {by} left of it")), "{told}");
+}
+
+/// Puts words in the place of the answer.
+fn alice(kind: &mut EventKind) {
+    let EventKind::ModelFinished(data) = kind else { panic!("{kind:?}") };
+    data.parts = vec![Part::text("Alice said yes.")];
+}
+
+#[test]
+fn what_a_witness_has_is_not_signed_over_where_the_signatures_beside_the_log_are_gone() {
+    let signer = Signer::new();
+    let witness = signer.place.root().join("witness.jsonl");
+    let with = ["--witness", witness.to_str().unwrap()];
+    let sign = |more: &[&str]| signer.place.run(&[&["sign", &signer.trace], &with[..], more].concat());
+    assert_eq!(sign(&[]).code, 0);
+    signer.forge("model_finished", alice);
+    std::fs::remove_file(signer.place.file(&signer.trace, "signatures.jsonl")).unwrap();
+    let refused = sign(&[]);
+    assert!(refused.code == 1 && refused.err.contains("mainpath sign --with-erasures"), "{refused:#?}");
+    signer.agree(false, &with);
+    assert_eq!(sign(&["--with-erasures"]).code, 0);
+    // A log that was rewritten is not signed either.
+    signer.put(reworded(signer.events()));
+    let _ = std::fs::remove_file(signer.place.file(&signer.trace, "signatures.jsonl"));
+    let refused = sign(&["--with-erasures"]);
+    assert!(refused.code == 1 && refused.err.contains("it is not what this key signed before"), "{refused:#?}");
+}
+
+#[test]
+fn a_new_key_does_not_sign_over_what_an_old_one_that_is_trusted_signed() {
+    let signer = Signer::new();
+    signer.place.ok(&["sign", &signer.trace]);
+    signer.forge("model_finished", alice);
+    std::fs::rename(signer.place.home.join("signing.key"), signer.place.root().join("old.key")).unwrap();
+    signer.place.ok(&["sign", "--new-key"]);
+    signer.place.config(&format!("[sign]\ntrusted = [{:?}]\n", signer.key));
+    let refused = signer.place.run(&["sign", &signer.trace]);
+    assert!(refused.code == 1 && refused.err.contains("mainpath sign --with-erasures"), "{refused:#?}");
+    signer.put(reworded(signer.events()));
+    let refused = signer.place.run(&["sign", &signer.trace]);
+    let words = format!("it is not what the key {} signed before", signer.key);
+    assert!(refused.code == 1 && refused.err.contains(&words), "{refused:#?}");
+}
+
+#[test]
+fn nothing_is_written_through_a_link_in_a_traces_folder() {
+    let signer = Signer::new();
+    let outside = signer.place.root().join("outside.txt");
+    std::fs::write(&outside, "a line\nand a piece").unwrap();
+    for (name, args) in [
+        ("signatures.jsonl", vec!["sign", &signer.trace]),
+        ("mailbox.jsonl", vec!["steer", &signer.trace, "Look there."]),
+    ] {
+        let file = signer.place.file(&signer.trace, name);
+        let _ = std::fs::remove_file(&file);
+        std::os::unix::fs::symlink(&outside, &file).unwrap();
+        let refused = signer.place.run(&args);
+        assert!(refused.code == 1 && refused.err.contains("it is a link; remove it"), "{name}: {refused:#?}");
+        assert_eq!(std::fs::read_to_string(&outside).unwrap(), "a line\nand a piece", "{name}");
+        std::fs::remove_file(&file).unwrap();
+    }
 }
 
 #[test]

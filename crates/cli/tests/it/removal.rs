@@ -468,6 +468,33 @@ fn an_answer_whose_plan_quotes_the_task_can_be_erased_after_the_task() {
     assert_eq!((again.code, again.err.contains("nothing left to erase")), (1, true), "{again:#?}");
 }
 
+/// An agent that looks at its plan, and ends.
+const LOOKS_AT_ITS_PLAN: &str = r#"{"turns": [
+    {"calls": [{"tool": "goal", "args": {"op": "add", "description": "one"}}]},
+    {"calls": [{"tool": "goal", "args": {"op": "show"}}]},
+    {"final": "Done."}]}"#;
+
+#[test]
+fn a_task_of_several_lines_is_erased_from_the_plan_from_what_showed_it_and_from_summaries() {
+    for task in ["Note:\n- the  flamingo of the Meier company\n\nTell nobody.", "解雇张三，周一通知 flamingo"]
+    {
+        let place = Place::new();
+        let model = script(&place, LOOKS_AT_ITS_PLAN);
+        place.ok(&["run", "--model", &model, "--yes", task]);
+        let trace = place.trace();
+        assert!(
+            String::from_utf8(place.log(&trace)).unwrap().matches("flamingo").count() > 2,
+            "the plan and its tool say it"
+        );
+        place.ok(&["compact", &trace]);
+        age_blobs(&place);
+        place.ok(&["erase", &trace, "--message", "1", "--yes"]);
+        assert_eq!(holds(&place.home, "flamingo"), Vec::<String>::new(), "{task:?}");
+        place.ok(&["verify", &trace]);
+        place.ok(&["replay", &trace]);
+    }
+}
+
 #[test]
 fn all_is_erased_after_the_task_alone_was_also_in_forks() {
     let place = Place::new();

@@ -1,5 +1,6 @@
 //! A suite: which runs are meant, what is checked of them, and who grades them.
 
+use crate::listing::STANDINGS;
 use crate::testing::Expectations;
 use crate::values::duration;
 use crate::{Error, ErrorKind};
@@ -176,6 +177,12 @@ impl Suite {
             }
         }
         share("pass", self.pass)?;
+        if let Some(word) = self.runs.state.iter().find(|word| !STANDINGS.contains(&word.as_str())) {
+            return wrong(format!("runs.state: {word:?} is none of {}", STANDINGS.join(", ")));
+        }
+        if self.runs.most == Some(0) {
+            return wrong("runs.most: 0 runs are none; leave it out for all".into());
+        }
         self.runs.predicate()?;
         self.runs.ago(self.runs.since.as_deref(), "since")?;
         self.runs.ago(self.runs.until.as_deref(), "until")?;

@@ -25,7 +25,8 @@ impl Home {
             }
             command => command.map(Witness::Command),
         };
-        Ok(Signing { key, witnesses: file.into_iter().chain(command).collect(), with_erasures: false })
+        let trusted = self.trusted_keys()?;
+        Ok(Signing { key, trusted, witnesses: file.into_iter().chain(command).collect(), with_erasures: false })
     }
 
     /// The file that the configuration names as the witness. Errors: it is no whole path: which file it is must not depend on the folder

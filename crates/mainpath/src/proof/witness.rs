@@ -127,6 +127,13 @@ impl Witnessed {
         Ok(read)
     }
 
+    /// What both say.
+    pub(super) fn and(mut self, other: Witnessed) -> Witnessed {
+        self.statements.extend(other.statements);
+        self.faults.extend(other.faults);
+        self
+    }
+
     /// The traces of a tenant that it speaks of, each once.
     pub fn traces(&self, tenant: &str) -> Vec<String> {
         let mut names: Vec<String> =

@@ -1,6 +1,6 @@
 //! Lines beside a log, of which the store knows nothing but that they are lines: signatures of its heads, and scores.
 
-use super::layout::{Layout, open_or_make};
+use super::layout::{Layout, open_beside};
 use crate::checks::one_kept_line;
 use crate::regular::{open_regular, read_regular};
 use crate::store::StoreError;
@@ -35,7 +35,7 @@ impl Beside<'_> {
         one_kept_line(line)?;
         let path = self.place()?;
         let write = || -> io::Result<()> {
-            let mut file = open_or_make(&path)?;
+            let mut file = open_beside(&path)?;
             if !file.metadata()?.is_file() {
                 return Err(io::Error::other("it is not a file"));
             }

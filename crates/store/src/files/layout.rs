@@ -3,6 +3,8 @@
 use crate::checks::{OWN_FILES, newest_first, other_than_file};
 use crate::store::{StoreError, TraceEntry};
 use mainpath_types::{Millis, TenantId, TraceId};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -211,6 +213,16 @@ pub(crate) fn sync_dir(dir: &Path) -> io::Result<()> {
 /// To read and append; made if it is not there.
 pub(crate) fn open_or_make(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)
+}
+
+/// The same of a file beside the log of a trace. Errors: it is a link, which may lead anywhere.
+pub(crate) fn open_beside(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true).mode(0o600).custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
+    options.open(path).map_err(|error| match error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) {
+        true => io::Error::other("it is a link; remove it"),
+        false => error,
+    })
 }
 
 /// To append; not made.

@@ -1,6 +1,6 @@
 //! The mailbox file: one JSON object per line, added under a lock by any process.
 
-use super::layout::{Layout, open_or_make};
+use super::layout::{Layout, open_beside};
 use super::read::{last_line, tail};
 use crate::checks::one_line;
 use crate::log::last_read;
@@ -69,7 +69,7 @@ pub(crate) fn post(
     layout.existing_log(&scope.tenant, trace)?;
     let path = layout.trace(&scope.tenant, trace).join("mailbox.jsonl");
     let posting = |e: io::Error| StoreError::io(format!("write {}", path.display()), e);
-    let mut file = open_or_make(&path).map_err(posting)?;
+    let mut file = open_beside(&path).map_err(posting)?;
     flock(&file, FlockOperation::LockExclusive).map_err(|e| posting(e.into()))?;
     let (end, last) = last_line(&file).map_err(posting)?;
     // A piece of a line was never acknowledged.
