@@ -69,7 +69,7 @@ impl Life {
             let tool = ToolSpec {
                 name: AGENT.into(),
                 description: "Starts an agent.".into(),
-                input_schema: serde_json::json!({}),
+                input_schema: serde_json::json!({}).into(),
                 effect: EffectClass::StartChild,
                 ..ToolSpec::default()
             };

@@ -246,7 +246,7 @@ pub(crate) fn check_breakpoints(rules: &RunRules) -> Result<(), Error> {
 /// not have.
 fn check_arguments(policy: &Policy, layer: Layer, tools: &Tools) -> Result<(), Error> {
     let specs = tools.specs();
-    let schemas: Vec<(&str, &Value)> = specs.iter().map(|tool| (tool.name.as_str(), &tool.input_schema)).collect();
+    let schemas: Vec<(&str, &Value)> = specs.iter().map(|tool| (tool.name.as_str(), &*tool.input_schema)).collect();
     Ok(policy.check_arguments(layer, &schemas)?)
 }
 

@@ -2,7 +2,7 @@
 
 use crate::unique::unique_json;
 use crate::{Problem, Schema};
-use mainpath_types::json_kind;
+use mainpath_types::{ToolSchema, json_kind};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 /// What a tool's arguments must look like.
 pub(crate) struct Arguments {
-    schema: Value,
+    schema: ToolSchema,
     compiled: Result<Schema, String>,
 }
 
@@ -19,7 +19,7 @@ impl Arguments {
     pub fn of<T: JsonSchema>() -> Arguments {
         let schema = schema_of::<T>();
         let compiled = Schema::new(&schema);
-        Arguments { schema, compiled }
+        Arguments { schema: schema.into(), compiled }
     }
 
     /// Those that a schema from outside describes. Errors: why it cannot be used.
@@ -33,11 +33,11 @@ impl Arguments {
             _ => return Err("it describes something else than an object".into()),
         }
         let compiled = Ok(Schema::new(&schema)?);
-        Ok(Arguments { schema, compiled })
+        Ok(Arguments { schema: schema.into(), compiled })
     }
 
     /// As models see it.
-    pub fn schema(&self) -> &Value {
+    pub fn schema(&self) -> &ToolSchema {
         &self.schema
     }
 

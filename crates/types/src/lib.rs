@@ -35,6 +35,7 @@ pub mod schema;
 mod skill;
 mod spec;
 mod tool;
+mod tool_schema;
 mod turning;
 mod usage;
 
@@ -66,5 +67,6 @@ pub use run_rules::*;
 pub use skill::*;
 pub use spec::*;
 pub use tool::*;
+pub use tool_schema::ToolSchema;
 pub use turning::*;
 pub use usage::*;

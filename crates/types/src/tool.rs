@@ -1,6 +1,6 @@
 //! Tools as data: what they are, what a rule said, what came back.
 
-use crate::{BlobHash, FileChange, Millis, Origin, Part};
+use crate::{BlobHash, FileChange, Millis, Origin, Part, ToolSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -60,7 +60,7 @@ pub struct ToolSpec {
     /// What it does, for the model.
     pub description: String,
     /// JSON Schema (2020-12) of its arguments: an object schema.
-    pub input_schema: serde_json::Value,
+    pub input_schema: ToolSchema,
     /// What it can do.
     #[serde(default)]
     pub effect: EffectClass,

@@ -102,7 +102,7 @@ fn describe(name: &str, tool: &Listed, config: &str, own: ToolLimit) -> Result<(
             out(&plain(&spec.description))?;
             out(&format!("effect: {}; results come from: {}", word(json!(doc.effect)), word(json!(doc.origin))))?;
             out(&format!("limits: {}", limits(doc, own)))?;
-            out(&format!("arguments: {}\n", plain(&format!("{:#}", spec.input_schema))))
+            out(&format!("arguments: {}\n", plain(&format!("{:#}", *spec.input_schema))))
         }
         Listed::Unready(why) => out(&format!("! {name}: {}\n", one_line(why))),
         Listed::Off(optional) => out(&format!(

@@ -147,7 +147,10 @@ pub fn fixed_parts(spec: &Spec) -> Vec<(String, u32)> {
 
 /// The estimated size of a tool's description. Of its schema by letters alone: models are shown it in shorter forms than JSON.
 pub(crate) fn tool_tokens(tool: &ToolSpec) -> u32 {
-    estimate(&tool.description) + letters(&tool.input_schema.to_string()) + letters(&tool.name) + 8
+    estimate(&tool.description)
+        + tool.input_schema.tokens(|schema| letters(&schema.to_string()))
+        + letters(&tool.name)
+        + 8
 }
 
 impl SpecHead {

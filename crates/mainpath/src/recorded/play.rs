@@ -102,7 +102,7 @@ async fn played(setup: PlaySetup<'_>) -> Result<Played, Error> {
     for tool in &spec.tools {
         if tools.resolve(&tool.name).is_none() {
             let doc = ToolDoc::new(tool.description.clone(), tool.effect);
-            let put = tools.put(tool.name.clone(), doc, tool.input_schema.clone(), Arc::new(AbsentTool));
+            let put = tools.put(tool.name.clone(), doc, (*tool.input_schema).clone(), Arc::new(AbsentTool));
             put.map_err(|problem| Error::invalid(problem.text))?;
         }
     }

@@ -9,6 +9,7 @@ use mainpath_core::pending;
 use mainpath_runtime::{Live, Phase, Waiting, Watcher};
 use mainpath_types::{CallId, EventId, TraceId};
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -26,6 +27,15 @@ struct ChildCall {
     call: CallId,
 }
 
+/// What who holds a run and who follows it know of one another.
+#[derive(Default)]
+pub(super) struct Followed {
+    /// The event with which the run ended; nothing while it has not, and where it never began.
+    pub finished: OnceLock<EventId>,
+    /// Whether nobody looks at its events any more: only its end counts.
+    pub is_unseen: AtomicBool,
+}
+
 pub(super) struct Following {
     trace: Trace,
     watcher: Watcher,
@@ -40,14 +50,14 @@ pub(super) struct Following {
     begun: bool,
     /// Which run is followed.
     bound: Bound,
-    /// The event with which that ended.
-    finished: Arc<OnceLock<EventId>>,
+    /// How it ended, and whether somebody looks.
+    followed: Arc<Followed>,
     ended: bool,
 }
 
 impl Following {
-    /// From an event on, until what is bound has ended; that is noted in `finished`.
-    pub fn new(trace: &Trace, from: EventId, bound: Bound, finished: Arc<OnceLock<EventId>>) -> Following {
+    /// From an event on, until what is bound has ended; that is noted in `followed`.
+    pub fn new(trace: &Trace, from: EventId, bound: Bound, followed: Arc<Followed>) -> Following {
         let host = trace.host();
         let watcher = host.runtime().watch(host.scope(), trace.id(), 1);
         Following {
@@ -60,7 +70,7 @@ impl Following {
             heads: None,
             begun: false,
             bound,
-            finished,
+            followed,
             ended: false,
         }
     }
@@ -168,13 +178,16 @@ impl Following {
         if self.ended {
             return Ok(());
         }
-        self.telling.take(&live).await?;
+        match self.followed.is_unseen.load(Ordering::Relaxed) {
+            true => self.telling.pass(&live),
+            false => self.telling.take(&live).await?,
+        }
         if let Live::Event(event) = &live
             && event.id >= self.from
             && self.bound.see(event, self.telling.state().counts.runs)?
         {
             self.ended = true;
-            let _ = self.finished.set(event.id);
+            let _ = self.followed.finished.set(event.id);
         }
         Ok(())
     }

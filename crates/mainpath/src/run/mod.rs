@@ -17,12 +17,13 @@ use crate::watching::WatchFrom;
 use crate::{Error, Trace};
 use bound::Bound;
 use family::Family;
-use following::Following;
+use following::{Followed, Following};
 use futures_util::{Stream, StreamExt};
 use mainpath_runtime::{Mail, Phase};
 use mainpath_types::{CallId, EventId, Part, Seq};
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
 /// A run that is followed: a stream of [`RunEvent`]s that ends when the run does. Dropping it does not end the run.
@@ -33,8 +34,7 @@ use std::task::{Context, Poll};
 pub struct Run {
     trace: Trace,
     events: Pin<Box<dyn Stream<Item = Result<RunEvent, Error>> + Send>>,
-    /// The event with which the run ended; `None` while it has not, and where it never began.
-    finished: Arc<OnceLock<EventId>>,
+    followed: Arc<Followed>,
     /// Whether it is one run, or all that happens.
     is_one: bool,
 }
@@ -42,18 +42,18 @@ pub struct Run {
 impl Run {
     /// Follows what was begun for a trace, from an event on, 1 being the first.
     pub(crate) fn follow(trace: Trace, from: EventId, bound: Bound) -> Run {
-        let finished = Arc::new(OnceLock::new());
-        let following = Following::new(&trace, from, bound, Arc::clone(&finished));
+        let followed = Arc::new(Followed::default());
+        let following = Following::new(&trace, from, bound, Arc::clone(&followed));
         let next = |mut following: Following| async move { following.next().await.map(|event| (event, following)) };
         let events = futures_util::stream::unfold(following, next);
-        Run { trace, events: Box::pin(events.fuse()), finished, is_one: bound != Bound::All }
+        Run { trace, events: Box::pin(events.fuse()), followed, is_one: bound != Bound::All }
     }
 
     /// Follows a trace and the agents that it has started.
     fn follow_all(trace: Trace, family: Family) -> Run {
         let next = |mut family: Family| async move { family.next().await.map(|event| (event, family)) };
         let events = futures_util::stream::unfold(family, next);
-        Run { trace, events: Box::pin(events.fuse()), finished: Arc::default(), is_one: false }
+        Run { trace, events: Box::pin(events.fuse()), followed: Arc::default(), is_one: false }
     }
 
     /// The first run of a trace.
@@ -75,6 +75,7 @@ impl Run {
     /// Waits until the run has ended, and gives how. It waits as long as calls wait for approvals: give those from the events, or
     /// from another task. Errors: what was said was refused, the run could not be driven on, or its log cannot be read.
     pub async fn outcome(self) -> Result<Outcome, Error> {
+        self.followed.is_unseen.store(true, Ordering::Relaxed);
         self.outcome_with(|_| {}).await
     }
 
@@ -83,7 +84,7 @@ impl Run {
         while let Some(event) = self.next().await {
             on_event(&event?);
         }
-        match self.finished.get() {
+        match self.followed.finished.get() {
             Some(finished) => self.trace.outcome_at(*finished).await,
             None if self.is_one => Err(self.trace.unfinished().await?),
             None => self.trace.outcome().await,

@@ -49,11 +49,14 @@ impl Read {
     }
 
     /// The same as it was after an event.
-    pub fn up_to(&self, last: EventId) -> Read {
+    pub fn up_to(self: &Arc<Read>, last: EventId) -> Arc<Read> {
+        if self.log.events.last().is_none_or(|event| event.id <= last) {
+            return Arc::clone(self);
+        }
         let mut log = self.log.clone();
         log.events.retain(|event| event.id <= last);
         let (state, made) = views::fold(&self.state.trace, &log.events);
-        Read { log, state, made }
+        Arc::new(Read { log, state, made })
     }
 
     /// Adds what the log has beyond it.

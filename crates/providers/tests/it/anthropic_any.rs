@@ -126,7 +126,7 @@ fn any_head() -> impl Strategy<Value = RequestHead> {
             let tool = |(at, input_schema): (usize, Value)| ToolSpec {
                 name: format!("tool.{at}"),
                 description: system.clone(),
-                input_schema,
+                input_schema: input_schema.into(),
                 ..ToolSpec::default()
             };
             let tools = schemas.into_iter().enumerate().map(tool).collect();

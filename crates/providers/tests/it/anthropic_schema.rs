@@ -97,7 +97,7 @@ fn a_schema_that_the_api_cannot_hold_answers_to_is_left_out() {
 #[test]
 fn a_tools_schema_is_an_object_without_alternatives_at_the_top() {
     let sent = |schema: Value| {
-        let tool = ToolSpec { input_schema: schema, ..head(true).tools.remove(0) };
+        let tool = ToolSpec { input_schema: schema.into(), ..head(true).tools.remove(0) };
         body(RequestHead { tools: vec![tool], ..head(true) })["tools"][0]["input_schema"].take()
     };
     let inner = json!({"anyOf": [{"type": "string"}, {"type": "null"}]});

@@ -114,7 +114,7 @@ fn head() -> impl Strategy<Value = RequestHead> {
     let tool = |name: &str| ToolSpec {
         name: name.into(),
         description: if name == "look" { "Looks.".into() } else { String::new() },
-        input_schema: json!({"type": "object", "properties": {"at": {"type": "string"}}, "required": ["at"]}),
+        input_schema: json!({"type": "object", "properties": {"at": {"type": "string"}}, "required": ["at"]}).into(),
         ..ToolSpec::default()
     };
     let tools = prop::sample::subsequence(vec![tool("look"), tool("mcp.server/do"), tool("a-b")], 0..=3);

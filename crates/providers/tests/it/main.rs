@@ -54,7 +54,7 @@ fn head(stream: bool) -> RequestHead {
     let tool = ToolSpec {
         name: "look".into(),
         description: "Looks.".into(),
-        input_schema: json!({"type": "object", "properties": {"at": {"type": "string"}}}),
+        input_schema: json!({"type": "object", "properties": {"at": {"type": "string"}}}).into(),
         ..ToolSpec::default()
     };
     RequestHead {

@@ -111,7 +111,7 @@ mod tests {
         let tool = ToolSpec {
             name: "look".into(),
             description: "Looks <at> things.".into(),
-            input_schema: json!({"type": "object"}),
+            input_schema: json!({"type": "object"}).into(),
             ..ToolSpec::default()
         };
         Spec { tools: vec![tool], ..Spec::new("m", profile) }

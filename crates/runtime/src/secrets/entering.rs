@@ -87,6 +87,16 @@ impl Vault {
         }
     }
 
+    /// Whether there is something to redact in the strings of a value.
+    fn has_secrets(&self, value: &Value) -> bool {
+        match value {
+            Value::String(text) => self.has_secret(text),
+            Value::Array(values) => values.iter().any(|value| self.has_secrets(value)),
+            Value::Object(fields) => fields.values().any(|value| self.has_secrets(value)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+
     /// What a tool says: where it is JSON, without the values at configured places.
     pub(crate) fn redact_said(&self, text: &str) -> String {
         match is_json(text) {
@@ -169,7 +179,10 @@ impl Vault {
         }
         for tool in &mut spec.tools {
             tool.description = self.redact(&tool.description);
-            self.redact_value(&mut tool.input_schema);
+            // All runs share it: it is copied only where something is to be hidden.
+            if self.has_secrets(&tool.input_schema) {
+                self.redact_value(tool.input_schema.make_mut());
+            }
         }
         if let Some(schema) = &mut spec.output_schema {
             self.redact_value(schema);

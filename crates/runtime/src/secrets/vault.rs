@@ -192,6 +192,11 @@ impl Vault {
         scan.finds.is_empty() && scan.settled == text.len()
     }
 
+    /// Whether something of a text would be replaced.
+    pub(crate) fn has_secret(&self, text: &str) -> bool {
+        !self.0.scan(text.as_bytes(), 0, 0, false).finds.is_empty()
+    }
+
     /// The text with every secret replaced by its handle.
     pub fn redact(&self, text: &str) -> String {
         self.redact_part(text, 0..text.len())

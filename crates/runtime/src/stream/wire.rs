@@ -100,10 +100,13 @@ impl Projector {
     }
 
     fn line(&self, at: Millis, name: &str, data: Value) -> Value {
-        json!({
+        let mut line = json!({
             "v": LOG_VERSION, "ts": format_time(at), "trace_id": self.state.trace,
-            "run_id": format!("{}/{}", self.state.trace, self.state.counts.runs), "turn": self.turn, "type": name, "data": data,
-        })
+            "run_id": format!("{}/{}", self.state.trace, self.state.counts.runs), "turn": self.turn, "type": name,
+        });
+        // Moved: it may be large.
+        line["data"] = data;
+        line
     }
 
     /// The facts of an event that is about to be applied.

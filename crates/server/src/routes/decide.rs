@@ -1,7 +1,7 @@
 //! What waits for people: calls that need an approval, and questions.
 
 use super::control::{Sent, sent};
-use super::traces::most;
+use super::traces::{PartQuery, TracesPart};
 use crate::about;
 use crate::access::scope::Scope;
 use crate::call::{Answer, Call, Nothing};
@@ -125,6 +125,9 @@ impl From<Stamped<PendingQuestion>> for OpenQuestion {
 struct Approvals {
     /// The calls.
     approvals: Vec<OpenCall>,
+    /// Where the list goes on; absent at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
 }
 
 /// Questions that wait for an answer.
@@ -132,45 +135,41 @@ struct Approvals {
 struct Questions {
     /// The questions.
     questions: Vec<OpenQuestion>,
+    /// Where the list goes on; absent at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
 }
 
-/// How many traces are looked at.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct AllQuery {
-    /// At most so many traces that wait.
-    #[schemars(range(min = 1, max = 500))]
-    limit: Option<u64>,
+/// A part of the traces that wait.
+async fn waiting(call: &Call<PartQuery>) -> Result<TracesPart, Problem> {
+    let wanted = Wanted { status: Some("waiting".into()), ..Wanted::default() };
+    call.query.read(&call.host, wanted).await
 }
 
-fn waiting(limit: Option<u64>) -> Wanted {
-    Wanted { most: most(limit), status: Some("waiting".into()), ..Wanted::default() }
-}
-
-async fn all_approvals(call: Call<AllQuery>) -> Result<Approvals, Problem> {
-    let mut all = Vec::new();
-    for row in call.host.list(waiting(call.query.limit)).await? {
+async fn all_approvals(call: Call<PartQuery>) -> Result<Approvals, Problem> {
+    let (mut all, TracesPart { rows, next }) = (Vec::new(), waiting(&call).await?);
+    for row in rows {
         all.extend(call.host.trace(&row.trace).await?.approvals().await?.into_iter().map(OpenCall::from));
     }
-    Ok(Approvals { approvals: all })
+    Ok(Approvals { approvals: all, next })
 }
 
-async fn all_questions(call: Call<AllQuery>) -> Result<Questions, Problem> {
-    let mut all = Vec::new();
-    for row in call.host.list(waiting(call.query.limit)).await? {
+async fn all_questions(call: Call<PartQuery>) -> Result<Questions, Problem> {
+    let (mut all, TracesPart { rows, next }) = (Vec::new(), waiting(&call).await?);
+    for row in rows {
         all.extend(call.host.trace(&row.trace).await?.questions().await?.into_iter().map(OpenQuestion::from));
     }
-    Ok(Questions { questions: all })
+    Ok(Questions { questions: all, next })
 }
 
 async fn approvals(call: Call) -> Result<Approvals, Problem> {
     let asked = call.trace().await?.approvals().await?;
-    Ok(Approvals { approvals: asked.into_iter().map(OpenCall::from).collect() })
+    Ok(Approvals { approvals: asked.into_iter().map(OpenCall::from).collect(), next: None })
 }
 
 async fn questions(call: Call) -> Result<Questions, Problem> {
     let asked = call.trace().await?.questions().await?;
-    Ok(Questions { questions: asked.into_iter().map(OpenQuestion::from).collect() })
+    Ok(Questions { questions: asked.into_iter().map(OpenQuestion::from).collect(), next: None })
 }
 
 /// What is decided.

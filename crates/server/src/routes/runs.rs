@@ -76,17 +76,22 @@ pub struct Begun {
     pub outcome: Option<Outcome>,
 }
 
-/// The answer for a run that was begun: at once, or after it has ended within the time that the caller waits.
-pub async fn begun<Q, B>(call: &Call<Q, B>, slot: Slot, run: Run) -> Result<Answer<Begun>, Problem> {
-    let trace = run.trace().clone();
-    slot.follow(&call.host, trace.id());
-    let watch = format!("/api/traces/{}/events", trace.id());
-    let said = |status, outcome| Begun { trace_id: trace.id().clone(), status, watch: watch.clone(), outcome };
-    let mut run = run;
+/// The answer for a run that was begun: at once, or after it has ended within the time that the caller waits. Errors: what was said is
+/// refused.
+pub async fn begun<Q, B>(call: &Call<Q, B>, slot: Slot, mut run: Run) -> Result<Answer<Begun>, Problem> {
+    slot.follow(&call.host, run.trace().id());
     // What is refused is refused at once, before anything else is told.
     if let Ok(Some(Err(error))) = tokio::time::timeout(AT_ONCE, run.next()).await {
         return Err(error.into());
     }
+    waited_for(call, run).await
+}
+
+/// The same for a run that nothing can be refused of any more.
+async fn waited_for<Q, B>(call: &Call<Q, B>, run: Run) -> Result<Answer<Begun>, Problem> {
+    let trace = run.trace().clone();
+    let watch = format!("/api/traces/{}/events", trace.id());
+    let said = |status, outcome| Begun { trace_id: trace.id().clone(), status, watch: watch.clone(), outcome };
     let Some(wait) = call.wait() else {
         return Ok(Answer::with(202, said("started", None)).header("location", format!("/api/traces/{}", trace.id())));
     };
@@ -126,7 +131,8 @@ async fn waits<Q, B>(call: &Call<Q, B>, trace: &Trace) {
 async fn start(call: Call<crate::call::Nothing, NewAgent>) -> Result<Answer<Begun>, Problem> {
     let slot = call.app.runs.room(&call.host)?;
     let run = call.body.start(&call).await?;
-    begun(&call, slot, run).await
+    slot.follow(&call.host, run.trace().id());
+    waited_for(&call, run).await
 }
 
 /// What is said to an agent.

@@ -8,11 +8,11 @@ use crate::route::{Route, group};
 use crate::telemetry::otel_trace_id;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use mainpath::Trace;
-use mainpath::index::{Position, Wanted};
+use mainpath::index::{Position, Row, Wanted};
 use mainpath::listing::ListedTrace;
 use mainpath::trace::SubTrace;
 use mainpath::types::{Millis, Seq, TraceId, parse_time};
+use mainpath::{Host, Trace};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -129,19 +129,46 @@ struct TraceList {
     next: Option<String>,
 }
 
+/// How much of a list of traces, and from where on.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PartQuery {
+    /// At most so many traces.
+    #[schemars(range(min = 1, max = 500))]
+    limit: Option<u64>,
+    /// Where the list goes on: `next` of the part before.
+    cursor: Option<String>,
+}
+
+impl PartQuery {
+    /// A part of the traces that stand so, those that changed last first.
+    pub async fn read(&self, host: &Host, wanted: Wanted) -> Result<TracesPart, Problem> {
+        let (most, after) = (most(self.limit), self.cursor.as_deref().map(position).transpose()?);
+        let mut rows = host.list(Wanted { most: most + 1, after, ..wanted }).await?;
+        let next = rows.get(most).and_then(|_| rows.get(most - 1)).map(|row| cursor(row.modified, &row.trace));
+        rows.truncate(most);
+        Ok(TracesPart { rows, next })
+    }
+}
+
+/// A part of the traces.
+pub struct TracesPart {
+    /// The traces.
+    pub rows: Vec<Row>,
+    /// Where the list goes on.
+    pub next: Option<String>,
+}
+
 async fn list(call: Call<ListQuery>) -> Result<TraceList, Problem> {
-    let most = most(call.query.limit);
-    let after = call.query.cursor.as_deref().map(position).transpose()?;
     let since = time(call.query.since.as_deref(), "/since")?;
     let until = time(call.query.until.as_deref(), "/until")?;
-    let ListQuery { status, agent, tool, children, .. } = call.query;
+    let ListQuery { limit, cursor, status, agent, tool, children, .. } = call.query;
     // Whether anybody drives a trace is not in the index: one that claims to run may be interrupted.
     let of_index = status.map(|status| if status == Standing::Interrupted { Standing::Running } else { status });
     let of_index = of_index.map(|status| status.as_str().into());
-    let wanted = Wanted { most: most + 1, after, status: of_index, agent, tool, since, until, with_children: children };
-    let mut rows = call.host.list(wanted).await?;
-    let next = rows.get(most).and_then(|_| rows.get(most - 1)).map(|row| cursor(row.modified, &row.trace));
-    rows.truncate(most);
+    let wanted = Wanted { status: of_index, agent, tool, since, until, with_children: children, ..Wanted::default() };
+    let part = PartQuery { limit, cursor };
+    let TracesPart { mut rows, next } = part.read(&call.host, wanted).await?;
     rows.retain(|row| status.is_none_or(|status| row.status == status.as_str()));
     Ok(TraceList { traces: rows.iter().map(ListedTrace::from).collect(), next })
 }
@@ -171,11 +198,12 @@ fn position(cursor: &str) -> Result<Position, Problem> {
     read().ok_or_else(bad_cursor)
 }
 
-async fn running(call: Call) -> Result<TraceList, Problem> {
-    let wanted = Wanted { most: MOST, status: Some("running".into()), with_children: true, ..Wanted::default() };
-    let mut rows = call.host.list(wanted).await?;
+async fn running(call: Call<PartQuery>) -> Result<TraceList, Problem> {
+    let wanted = Wanted { status: Some("running".into()), with_children: true, ..Wanted::default() };
+    let TracesPart { mut rows, next } = call.query.read(&call.host, wanted).await?;
+    // Whether anybody drives them is not in the index.
     rows.retain(|row| row.status == "running");
-    Ok(TraceList { traces: rows.iter().map(ListedTrace::from).collect(), next: None })
+    Ok(TraceList { traces: rows.iter().map(ListedTrace::from).collect(), next })
 }
 
 /// What is looked for.

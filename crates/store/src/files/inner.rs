@@ -5,11 +5,12 @@ use super::commit::Commits;
 use super::disk::Disk;
 use super::layout::Layout;
 use super::read::Marks;
+use super::together::Together;
 use super::watch::Watchers;
 use crate::line::Salts;
 use crate::scheduler::{Clock, LocalScheduler, system_clock};
-use crate::store::Scope;
-use mainpath_types::TraceId;
+use crate::store::{Owner, ReadLog, Scope};
+use mainpath_types::{EventId, TenantId, TraceId};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -31,6 +32,21 @@ impl Default for Options {
     }
 }
 
+/// What works for a store beside those who ask it.
+pub(super) struct Working {
+    pub commits: Arc<Commits>,
+    pub watchers: Arc<Watchers>,
+    pub scheduler: Arc<LocalScheduler>,
+}
+
+/// What is asked of a trace that others may ask as well.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Asked {
+    pub tenant: TenantId,
+    pub trace: TraceId,
+    pub from: EventId,
+}
+
 #[derive(Debug)]
 pub(super) struct Inner {
     pub layout: Layout,
@@ -40,9 +56,29 @@ pub(super) struct Inner {
     pub watchers: Arc<Watchers>,
     pub scheduler: Arc<LocalScheduler>,
     pub marks: Marks,
+    /// Reads of logs from an event on.
+    pub reads: Together<Asked, Arc<ReadLog>>,
+    /// Looks for who drives a trace.
+    pub drivers: Together<Asked, Option<Owner>>,
 }
 
 impl Inner {
+    /// With nothing known of any trace.
+    pub fn new(layout: Layout, options: Options, working: Working) -> Inner {
+        let Working { commits, watchers, scheduler } = working;
+        Inner {
+            layout,
+            options,
+            commits,
+            next_key: AtomicU64::new(1),
+            watchers,
+            scheduler,
+            marks: Marks::default(),
+            reads: Together::default(),
+            drivers: Together::default(),
+        }
+    }
+
     /// A file of lines beside the log of a trace.
     pub fn beside<'a>(&'a self, scope: &'a Scope, trace: &'a TraceId, name: &'static str) -> Beside<'a> {
         Beside { layout: &self.layout, tenant: &scope.tenant, trace, name }

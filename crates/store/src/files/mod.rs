@@ -41,6 +41,7 @@ mod owner;
 mod read;
 mod record;
 mod removal;
+mod together;
 mod verify;
 mod view_files;
 mod watch;
@@ -59,15 +60,13 @@ use crate::store::{
     TraceEntry,
 };
 use commit::Committer;
-use inner::Inner;
+use inner::{Asked, Inner, Working};
 use layout::Layout;
 use mainpath_types::{BlobHash, Event, EventId, MailId, TenantId, TraceId};
 use owned::{Job, Owned};
-use read::Marks;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::thread::JoinHandle;
 use tokio::sync::{oneshot, watch as tokio_watch};
 use watch::Watchers;
@@ -95,8 +94,7 @@ impl FilesStore {
         let (commits, committer) =
             Committer::start(layout.clone(), Arc::clone(&options.disk), Arc::clone(&watchers)).map_err(opening)?;
         let scheduler = Arc::new(LocalScheduler::with_doorbell(options.clock, doorbell));
-        let next_key = AtomicU64::new(1);
-        let inner = Inner { layout, options, commits, next_key, watchers, scheduler, marks: Marks::default() };
+        let inner = Inner::new(layout, options, Working { commits, watchers, scheduler });
         Ok(FilesStore { inner: Arc::new(inner), committer: Some(committer) })
     }
 
@@ -115,8 +113,7 @@ impl FilesStore {
         let (commits, committer) =
             Committer::start(layout.clone(), Arc::clone(&options.disk), Arc::clone(&watchers)).map_err(opening)?;
         let scheduler = Arc::new(LocalScheduler::new(options.clock));
-        let next_key = AtomicU64::new(1);
-        let inner = Inner { layout, options, commits, next_key, watchers, scheduler, marks: Marks::default() };
+        let inner = Inner::new(layout, options, Working { commits, watchers, scheduler });
         Ok(FilesStore { inner: Arc::new(inner), committer: Some(committer) })
     }
 
@@ -275,8 +272,12 @@ impl Store for FilesStore {
     }
 
     fn read(&self, scope: &Scope, trace: &TraceId, from: EventId) -> Fut<'_, Result<ReadLog, StoreError>> {
-        let (inner, scope, trace) = (Arc::clone(&self.inner), scope.clone(), trace.clone());
-        blocking(move || inner.marks.read(&inner.layout, &scope.tenant, &trace, from))
+        let asked = Asked { tenant: scope.tenant.clone(), trace: trace.clone(), from };
+        Box::pin(async move {
+            let (inner, what) = (Arc::clone(&self.inner), asked.clone());
+            let read = move || inner.marks.read(&inner.layout, &what.tenant, &what.trace, from).map(Arc::new);
+            self.inner.reads.ask(asked, || blocking(read)).await.map(Arc::unwrap_or_clone)
+        })
     }
 
     fn subscribe(&self, scope: &Scope, trace: &TraceId) -> Result<tokio_watch::Receiver<EventId>, StoreError> {
@@ -284,13 +285,17 @@ impl Store for FilesStore {
     }
 
     fn driver(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Option<Owner>, StoreError>> {
-        let (inner, scope, trace) = (Arc::clone(&self.inner), scope.clone(), trace.clone());
-        blocking(move || match owner::owner(&inner, &scope.tenant, &trace)? {
-            // Where a file system cannot lock folders, nobody can stay with one.
-            None => Ok(follow::is_followed(&inner.layout, &scope.tenant, &trace)
-                .is_ok_and(|is| is)
-                .then_some(Owner::Unnamed)),
-            owner => Ok(owner),
+        let asked = Asked { tenant: scope.tenant.clone(), trace: trace.clone(), from: 0 };
+        Box::pin(async move {
+            let (inner, Asked { tenant, trace, .. }) = (Arc::clone(&self.inner), asked.clone());
+            let look = move || match owner::owner(&inner, &tenant, &trace)? {
+                // Where a file system cannot lock folders, nobody can stay with one.
+                None => {
+                    Ok(follow::is_followed(&inner.layout, &tenant, &trace).is_ok_and(|is| is).then_some(Owner::Unnamed))
+                }
+                owner => Ok(owner),
+            };
+            self.inner.drivers.ask(asked, || blocking(look)).await
         })
     }
 

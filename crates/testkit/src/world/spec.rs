@@ -16,7 +16,7 @@ pub fn spec(limits: Limits, context_window: u32) -> Spec {
     let tool = |&(name, effect, can_probe): &(&str, EffectClass, bool)| ToolSpec {
         name: name.into(),
         description: String::new(),
-        input_schema: serde_json::json!({}),
+        input_schema: serde_json::json!({}).into(),
         effect,
         can_probe,
         ..ToolSpec::default()
@@ -36,6 +36,6 @@ pub fn spec(limits: Limits, context_window: u32) -> Spec {
 /// The same with the tool that reads messages of other agents.
 pub fn hearing(mut spec: Spec) -> Spec {
     let (name, effect) = (CHECK_MESSAGES.into(), EffectClass::ReadOnly);
-    spec.tools.push(ToolSpec { name, effect, input_schema: serde_json::json!({}), ..ToolSpec::default() });
+    spec.tools.push(ToolSpec { name, effect, input_schema: serde_json::json!({}).into(), ..ToolSpec::default() });
     spec
 }
