@@ -1,6 +1,6 @@
 //! Wrong requests: one clear problem, and nothing done.
 
-use crate::support::{Place, READS};
+use crate::support::{Place, READS, WRITES};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -147,6 +147,43 @@ async fn traces_are_found_by_tool_and_by_time_and_events_by_turn_and_from_the_en
     place.end().await;
 }
 
+/// All of a list that is read by twos.
+async fn by_twos(place: &Place, list: &str, name: &str) -> Vec<Value> {
+    let (mut seen, mut address) = (Vec::new(), format!("{list}?limit=2"));
+    loop {
+        let page = place.get(&address).await.json();
+        let part = page[name].as_array().unwrap();
+        assert!(part.len() <= 2, "{page}");
+        seen.extend(part.clone());
+        match page["next"].as_str() {
+            Some(next) => address = format!("{list}?limit=2&cursor={next}"),
+            None => return seen,
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_for_people_is_listed_in_parts() {
+    let place = Place::start().await;
+    let asks =
+        "[[turn]]\ncalls = [{ tool = \"ask_human\", args = { question = \"Which?\" } }]\n[[turn]]\nfinal = \"Done.\"\n";
+    let (mut writing, mut asking) = (Vec::new(), Vec::new());
+    for _ in 0..5 {
+        writing.push(place.run(WRITES).await);
+        asking.push(place.run(asks).await);
+    }
+    for (list, name, mut all) in [("/api/approvals", "approvals", writing), ("/api/questions", "questions", asking)] {
+        all.reverse();
+        let listed = by_twos(&place, list, name).await;
+        let whose: Vec<&str> = listed.iter().map(|one| one["trace_id"].as_str().unwrap()).collect();
+        assert_eq!(whose, all, "{list}");
+        let answer = place.get(&format!("{list}?cursor=abc")).await;
+        assert_eq!((answer.status, pointers(&answer.json())), (422, vec!["/cursor"]), "{list}");
+    }
+    assert!(by_twos(&place, "/api/traces/running", "traces").await.is_empty());
+    place.end().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn lists_go_on_where_they_ended() {
     let place = Place::start().await;
@@ -154,15 +191,8 @@ async fn lists_go_on_where_they_ended() {
     for _ in 0..5 {
         all.push(place.run(READS).await);
     }
-    let (mut seen, mut address) = (Vec::new(), "/api/traces?limit=2".to_string());
-    loop {
-        let page = place.get(&address).await.json();
-        seen.extend(page["traces"].as_array().unwrap().iter().map(|row| row["trace_id"].as_str().unwrap().to_string()));
-        match page["next"].as_str() {
-            Some(next) => address = format!("/api/traces?limit=2&cursor={next}"),
-            None => break,
-        }
-    }
+    let rows = by_twos(&place, "/api/traces", "traces").await;
+    let seen: Vec<&str> = rows.iter().map(|row| row["trace_id"].as_str().unwrap()).collect();
     all.reverse();
     assert_eq!(seen, all);
     let trace = &all[0];
