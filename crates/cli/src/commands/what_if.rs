@@ -166,5 +166,9 @@ fn tell_all(repeated: &RepeatedOutcome) -> Result<(), Failure> {
     row("turns", &repeated.turns, &plain)?;
     row("calls", &repeated.calls, &plain)?;
     row("tokens", &repeated.tokens, &whole)?;
-    row("cost", &repeated.cost, &|value| money(value.round() as Micros))
+    // Where no price is known it is not known to be nothing.
+    match repeated.cost.most > 0.0 {
+        true => row("cost", &repeated.cost, &|value| money(value.round() as Micros)),
+        false => out(&format!("{:NAMES$}-", "cost")),
+    }
 }

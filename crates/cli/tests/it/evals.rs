@@ -1,6 +1,7 @@
 //! Evaluation: recorded runs, held against checks and given to graders; what they came to lies beside each log.
 
 use crate::support::*;
+use mainpath_testkit::model_server::Answer;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -725,4 +726,24 @@ fn the_walk_of_the_documentation_prints_what_it_says() {
     }
     assert!(typed >= 4, "{typed}");
     assert!(place.work.join("report.html").exists());
+}
+
+#[test]
+fn what_a_model_without_a_price_cost_is_not_taken_for_nothing() {
+    let place = place();
+    let server = scripted(vec![Answer::text("Done.")]);
+    assert_eq!(place.run_on(&server, &["--yes", "Do it."]).code, 0);
+    suite(&place, "s", "[[check]]\nname = \"cheap\"\nexpect = { max_cost = 1.0 }\n");
+    let first = place.trace();
+    let (_, outcome, _, why) = results(&report(&place, &["s", &first])).remove(0);
+    assert_eq!(
+        (outcome.as_str(), why.as_str()),
+        ("unjudged", "nobody knows what it cost: a model that answered had no price")
+    );
+    let price = "[[model]]\nname = \"openai-compatible:*\"\nprice = { input = 1_000_000, output = 2_000_000 }\n";
+    std::fs::write(place.home.join("models.toml"), price).unwrap();
+    assert_eq!(place.run_on(&server, &["--yes", "Do it."]).code, 0);
+    let second = place.traces().into_iter().find(|trace| *trace != first).unwrap();
+    let (_, outcome, ..) = results(&report(&place, &["s", &second])).remove(0);
+    assert_eq!(outcome, "passed");
 }

@@ -150,6 +150,15 @@ fn a_baseline_is_kept_in_a_file_and_a_drop_below_it_fails() {
     let report = reported(&dropped);
     assert_eq!((&report["tests"][0]["verdict"], &report["dropped"]), (&json!("dropped"), &json!(true)));
     assert_eq!(report["tests"][0]["baseline"], json!({"passed": 10, "of": 10}));
+    // Of one run that fails nobody can say whether that is worse.
+    let never = model(|_| true);
+    as_other(&never);
+    let few = live(&place, &never, &["--times", "1", "--yes"]);
+    assert_eq!(few.code, 1, "{few:#?}");
+    assert!(
+        few.out.contains("✗ when  0 of 1") && few.out.contains("too few runs to compare with the baseline: 10 of 10"),
+        "{few:#?}"
+    );
     // A test that the baseline of this model does not know has to pass every time.
     std::fs::write(&file, &text).unwrap();
     assert_eq!(live(&place, &little, &["--times", "10", "--yes"]).code, 1);
@@ -159,6 +168,8 @@ fn a_baseline_is_kept_in_a_file_and_a_drop_below_it_fails() {
         (text.replace("passed = 10", "passed = 11"), "cannot have passed 11 times of 10"),
         (text.replace("of = 10", "of = [10"), "baseline.toml:"),
         (text.replace("of = 10", "off = 10"), "unknown field `off`"),
+        (text.replace("passed = 10", "passed = 0").replace("of = 10", "of = 0"), "was run 0 times: remove it"),
+        (format!("{text}\n{}", &text[text.find("[[model]]").unwrap()..]), "it has the model"),
     ] {
         assert_ne!(harm, text);
         std::fs::write(&file, harm).unwrap();

@@ -134,6 +134,10 @@ fn another_model_works_in_a_copy_and_reaches_nothing_else() {
         again(&ran, &["--at", "1", "--model", &model, "--mode", "full", "--yes", "--allow", "write(/**)"]);
     assert_eq!((outcome["served"].as_u64(), outcome["difference"]["step"].as_u64()), (Some(1), Some(2)));
     assert_eq!(outcome["again"]["answer"], "By the other.");
+    // From the beginning on the task is what both have in common.
+    let (whole, _) = again(&ran, &["--model", &model]);
+    assert_eq!((whole["served"].as_u64(), whole["difference"]["step"].as_u64()), (Some(1), Some(2)));
+    assert_eq!(whole["common"], whole["difference"]["common"]);
     let copy = PathBuf::from(outcome["folder"].as_str().unwrap());
     assert_eq!(std::fs::read_to_string(copy.join("mine.txt")).unwrap(), "mine");
     assert!(!evil.exists() && !ran.place.work.join("mine.txt").exists());

@@ -66,3 +66,8 @@ pub async fn find_model(flag: Option<&str>, home: &Home, registry: &Registry) ->
 pub fn check_model(model: &str, registry: &Registry) -> Result<(), Error> {
     Ok(registry.resolve(model, &env).map(drop)?)
 }
+
+/// Whether a model is a script or a recording: no server is asked, and nothing is paid.
+pub(crate) fn is_played(model: &str) -> bool {
+    model.starts_with("scripted") || model.starts_with("playback:")
+}

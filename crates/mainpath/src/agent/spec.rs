@@ -2,7 +2,7 @@
 
 use super::basis::Basis;
 use super::limits::{limit_rates, limit_tools, set_limits};
-use super::model::check_model;
+use super::model::{check_model, is_played};
 use super::notes::{self, Note, part};
 use super::offer::{allowed, allowed_by_preset, held_to, tools_now, without_denied};
 use super::options::relate;
@@ -267,11 +267,10 @@ pub fn changed(
 fn set_form(spec: &mut Spec, given: &AgentOptions, basis: Basis<'_>) -> Result<(), Error> {
     let has_calls = basis.models.facts(&spec.model).abilities.tools;
     // What is played comes as turns already.
-    let is_played = spec.model.starts_with("scripted") || spec.model.starts_with("playback:");
     let sampling = &given.sampling;
     spec.protocol = match sampling.protocol {
         Some(protocol) => protocol,
-        None if is_played => Protocol::Native,
+        None if is_played(&spec.model) => Protocol::Native,
         None if !has_calls => Protocol::Json,
         None => spec.protocol,
     };

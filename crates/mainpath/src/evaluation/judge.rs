@@ -44,6 +44,9 @@ fn unknown(expect: &Expectations, run: &GradedRun) -> Option<String> {
     if let Some(seq) = run.erased.filter(|_| of_words) {
         return Some(format!("message {seq} was erased"));
     }
+    if expect.max_cost.is_some() && !run.is_priced {
+        return Some("nobody knows what it cost: a model that answered had no price".into());
+    }
     if !run.imported {
         return None;
     }

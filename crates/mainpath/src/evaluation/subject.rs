@@ -1,13 +1,16 @@
 //! A run as it is checked and graded: what its trace says of it at one head of its log.
 
 use crate::Error;
+use crate::agent::is_played;
 use crate::recorded::{RecordedStep, WholeRun, whole_run};
 use crate::trace::{Read, spec_of};
 use mainpath_core::status;
 use mainpath_runtime::run_stats::runs;
 use mainpath_runtime::views;
 use mainpath_store::TraceStore;
-use mainpath_types::{EventId, FinishReason, Micros, Millis, Seq, TraceId, format_time, text_of};
+use mainpath_types::{
+    Event, EventId, EventKind, FinishReason, Micros, Millis, Price, Seq, TraceId, format_time, text_of,
+};
 use serde::Serialize;
 
 /// A run that is graded: the main path of a trace, with what it came to. Graders get it as JSON.
@@ -50,6 +53,9 @@ pub struct GradedRun {
     /// The first message that was erased.
     #[serde(skip)]
     pub(super) erased: Option<Seq>,
+    /// Whether it is known what all that answered costs.
+    #[serde(skip)]
+    pub(super) is_priced: bool,
 }
 
 /// The head of a log: its last event, and the hash of that line.
@@ -59,6 +65,19 @@ pub struct GradedHead {
     pub event: EventId,
     /// The hash.
     pub hash: String,
+}
+
+/// Whether no answer came from a model without a price, which counts as nothing.
+fn is_priced(log: &[Event]) -> bool {
+    let mut has_price = true;
+    log.iter().all(|event| match &event.kind {
+        EventKind::SpecChanged(data) => {
+            has_price = data.spec.price != Price::default() || is_played(&data.spec.model);
+            true
+        }
+        EventKind::ModelFinished(data) => has_price || data.cost > 0 || data.usage.total() == 0,
+        _ => true,
+    })
 }
 
 impl GradedRun {
@@ -105,6 +124,7 @@ impl GradedRun {
             imported: is_imported,
             steps,
             erased,
+            is_priced: is_priced(&log.events),
         })
     }
 }

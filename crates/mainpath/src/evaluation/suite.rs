@@ -1,15 +1,13 @@
 //! A suite: which runs are meant, what is checked of them, and who grades them.
 
 use crate::listing::STANDINGS;
-use crate::testing::Expectations;
-use crate::values::duration;
+use crate::testing::{Expectations, ExpectedAnswer};
+use crate::values::{duration, one_or_many};
 use crate::{Error, ErrorKind};
 use mainpath_net::{SecretTexts, WebAddress};
 use mainpath_policy::Predicate;
-use mainpath_schema::Schema;
 use mainpath_store::open_regular;
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -119,19 +117,6 @@ pub struct SuiteGrader {
     pub mean: Option<f64>,
 }
 
-fn one_or_many<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum OneOrMany {
-        One(String),
-        Many(Vec<String>),
-    }
-    Ok(match OneOrMany::deserialize(from)? {
-        OneOrMany::One(one) => vec![one],
-        OneOrMany::Many(many) => many,
-    })
-}
-
 impl Suite {
     /// Reads a suite. Errors: the file, the line, and what is wrong.
     pub fn read(file: &Path) -> Result<Suite, Error> {
@@ -236,14 +221,7 @@ impl SuiteCheck {
         if expect.max_cost.is_some_and(|cost| !cost.is_finite() || cost < 0.0) {
             return Err(Error::invalid("max_cost is an amount in dollars, such as 0.50"));
         }
-        let Some(answer) = &expect.answer else { return Ok(()) };
-        let pattern = answer.matches.as_ref().map(|pattern| json!({"type": "string", "pattern": pattern}));
-        for (name, schema) in [("matches", pattern.as_ref()), ("schema", answer.schema.as_ref())] {
-            if let Some(Err(why)) = schema.map(Schema::new) {
-                return Err(Error::invalid(format!("answer.{name} cannot be used: {why}")));
-            }
-        }
-        Ok(())
+        expect.answer.as_ref().map_or(Ok(()), ExpectedAnswer::check)
     }
 }
 

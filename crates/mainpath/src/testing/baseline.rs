@@ -59,7 +59,13 @@ impl Baseline {
         if read.format != FORMAT {
             return Err(bad(format!("it has the format {}, and this Mainpath reads {FORMAT}", read.format)));
         }
-        for ModelBaseline { model, tests, .. } in &read.models {
+        for (at, ModelBaseline { model, tests, .. }) in read.models.iter().enumerate() {
+            if read.models.iter().take(at).any(|other| other.model == *model) {
+                return Err(bad(format!("it has the model {model} twice")));
+            }
+            if let Some((name, _)) = tests.iter().find(|(_, share)| share.of == 0) {
+                return Err(bad(format!("the test {name} with {model} was run 0 times: remove it")));
+            }
             if let Some((name, share)) = tests.iter().find(|(_, share)| share.passed > share.of) {
                 let Share { passed, of } = share;
                 return Err(bad(format!("the test {name} with {model} cannot have passed {passed} times of {of}")));
@@ -71,7 +77,7 @@ impl Baseline {
     /// How often a test passed with a model; `None`: that is not known.
     pub fn of(&self, model: &str, test: &str) -> Option<Share> {
         let of = self.models.iter().find(|of| of.model == model)?;
-        of.tests.get(test).copied().filter(|share| share.of > 0)
+        of.tests.get(test).copied()
     }
 
     /// Notes how often a test passed with a model, in the place of what was known.

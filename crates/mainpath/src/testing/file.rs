@@ -1,8 +1,11 @@
 //! What is expected of a run: in the `test.toml` of a test, and in the checks of a suite that evaluates runs.
 
+use crate::Error;
+use crate::values::one_or_many;
+use mainpath_schema::Schema;
 use mainpath_types::{Decision, FinishReason, Millis, Resolution};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// The version of test folders that this code writes and reads.
@@ -123,17 +126,21 @@ pub struct ExpectedCall {
     pub args: BTreeMap<String, Value>,
 }
 
-fn one_or_many<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<T>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum OneOrMany<T> {
-        One(T),
-        Many(Vec<T>),
+impl ExpectedAnswer {
+    /// That it can be held against an answer. Errors: it says nothing, or something of it cannot be used.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if *self == ExpectedAnswer::default() {
+            return Err(Error::invalid("answer expects nothing: set is, contains, matches or schema"));
+        }
+        let pattern = self.matches.as_ref().map(|pattern| json!({"type": "string", "pattern": pattern}));
+        if let Some(Err(why)) = pattern.as_ref().map(Schema::new) {
+            return Err(Error::invalid(format!("answer.matches is no regular expression that can be used: {why}")));
+        }
+        match self.schema.as_ref().map(Schema::new) {
+            Some(Err(why)) => Err(Error::invalid(format!("answer.schema cannot be used: {why}"))),
+            _ => Ok(()),
+        }
     }
-    Ok(match OneOrMany::deserialize(from)? {
-        OneOrMany::One(one) => vec![one],
-        OneOrMany::Many(many) => many,
-    })
 }
 
 /// A time as `10m`, in milliseconds.
@@ -153,5 +160,37 @@ mod time {
         let text = String::deserialize(from)?;
         let time = duration(&text).map_err(|why| D::Error::custom(format!("{text:?} is not a time: {why}")))?;
         Ok(Some(Millis::try_from(time.as_millis()).unwrap_or(Millis::MAX)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(text: &str) -> String {
+        let read: Result<Expectations, toml::de::Error> = toml::from_str(text);
+        match read {
+            Err(error) => error.message().into(),
+            Ok(expect) => expect.answer.unwrap().check().unwrap_err().message().into(),
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_expected_is_said_in_words() {
+        let cases = [
+            (
+                "[[call]]\ntool = \"bash\"\nverdict = \"maybe\"",
+                "unknown variant `maybe`, expected one of `allow`, `ask`, `deny`",
+            ),
+            ("[[call]]\ntool = \"bash\"\nverdict = 1", "expected a word, or a list of words"),
+            ("answer = {}", "answer expects nothing: set is, contains, matches or schema"),
+        ];
+        for (text, wanted) in cases {
+            assert_eq!(problem(text), wanted, "{text}");
+        }
+        let pattern = problem("answer = { matches = \"(\" }");
+        assert!(pattern.starts_with("answer.matches is no regular expression that can be used: "), "{pattern}");
+        let good: Expectations = toml::from_str("[[call]]\ntool = \"bash\"\nverdict = [\"ask\", \"deny\"]").unwrap();
+        assert_eq!(good.calls[0].verdict, [Decision::Ask, Decision::Deny]);
     }
 }

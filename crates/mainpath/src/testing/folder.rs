@@ -9,7 +9,7 @@
 //! texts/N.txt        long texts of the recording
 //! ```
 
-use super::file::{Expectations, FORMAT, TestFile};
+use super::file::{Expectations, ExpectedAnswer, FORMAT, TestFile};
 use super::placing::{FILE, Placing, map_texts};
 use crate::Error;
 use crate::recorded::RecordedStep;
@@ -106,6 +106,9 @@ pub(super) fn read_file(folder: &Path) -> Result<TestFile, Error> {
     if file.format != FORMAT {
         let (has, is) = (file.format, name.display());
         return Err(Error::failed(format!("{is}: it has the format {has}, and this Mainpath reads {FORMAT}")));
+    }
+    if let Some(Err(error)) = file.expect.answer.as_ref().map(ExpectedAnswer::check) {
+        return Err(Error::failed(format!("{}: {}", name.display(), error.message())));
     }
     Ok(file)
 }

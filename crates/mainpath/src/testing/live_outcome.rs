@@ -62,6 +62,8 @@ pub enum LiveVerdict {
     Held,
     /// It passed less often than in the baseline, beyond what chance explains.
     Dropped,
+    /// It never passed, and was run too seldom to say whether that is less often than in the baseline.
+    TooFew,
     /// A run of it could not be made or judged.
     NotJudged,
 }
@@ -79,6 +81,7 @@ impl LiveVerdict {
             LiveVerdict::Failed => "failed",
             LiveVerdict::Held => "as in the baseline",
             LiveVerdict::Dropped => "below the baseline",
+            LiveVerdict::TooFew => "too few runs to compare with the baseline",
             LiveVerdict::NotJudged => "not judged",
         }
     }
@@ -122,6 +125,7 @@ impl LiveOutcome {
         } else {
             match baseline {
                 Some(before) if share.is_below(before) => LiveVerdict::Dropped,
+                Some(before) if share.passed == 0 && before.passed > 0 => LiveVerdict::TooFew,
                 Some(_) => LiveVerdict::Held,
                 None => LiveVerdict::Failed,
             }
@@ -193,6 +197,8 @@ mod tests {
             (outcome(9, 10, None), LiveVerdict::Failed),
             (outcome(8, 10, ten), LiveVerdict::Held),
             (outcome(4, 10, ten), LiveVerdict::Dropped),
+            (outcome(0, 1, Some(Share { passed: 2, of: 2 })), LiveVerdict::TooFew),
+            (outcome(0, 3, Some(Share { passed: 0, of: 3 })), LiveVerdict::Held),
             (outcome(0, 0, ten), LiveVerdict::Passed),
         ];
         for (outcome, verdict) in cases {

@@ -131,7 +131,9 @@ impl Installation {
                 Some(RecordedStep::Said { parts, .. }) => Some(parts.clone()),
                 _ => None,
             };
-            (Start { after: is_at(taken), said, first: None }, taken)
+            // What is said there is of the log as well.
+            let served = taken + usize::from(said.is_some());
+            (Start { after: is_at(taken), said, first: None }, served)
         };
         let old = old.clone();
         let made = again.live(start, &old, &mut outcome).await?;
