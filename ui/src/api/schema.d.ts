@@ -1502,14 +1502,6 @@ export interface components {
             /** @description What it is to do. */
             prompt?: string | null;
         };
-        /** @description How many traces are looked at. */
-        AllQuery: {
-            /**
-             * Format: uint64
-             * @description At most so many traces that wait.
-             */
-            limit?: number | null;
-        };
         /** @description An answer. */
         AnswerBody: {
             /** @description Words, or the number of a choice. */
@@ -1579,6 +1571,8 @@ export interface components {
         Approvals: {
             /** @description The calls. */
             approvals: components["schemas"]["OpenCall"][];
+            /** @description Where the list goes on; absent at the end. */
+            next?: string | null;
         };
         /** @description `arguments_delta`: more of a call's arguments. */
         ArgumentsPiece: {
@@ -4031,6 +4025,16 @@ export interface components {
             /** @constant */
             type: "tool_result";
         };
+        /** @description How much of a list of traces, and from where on. */
+        PartQuery: {
+            /** @description Where the list goes on: `next` of the part before. */
+            cursor?: string | null;
+            /**
+             * Format: uint64
+             * @description At most so many traces.
+             */
+            limit?: number | null;
+        };
         /** @description What decided on a part of a call. */
         PartVerdict: {
             /** @description The decision. */
@@ -4337,6 +4341,8 @@ export interface components {
         };
         /** @description Questions that wait for an answer. */
         Questions: {
+            /** @description Where the list goes on; absent at the end. */
+            next?: string | null;
             /** @description The questions. */
             questions: components["schemas"]["OpenQuestion"][];
         };
@@ -7979,7 +7985,9 @@ export interface operations {
     list_approvals: {
         parameters: {
             query?: {
-                /** @description At most so many traces that wait. */
+                /** @description Where the list goes on: `next` of the part before. */
+                cursor?: string | null;
+                /** @description At most so many traces. */
                 limit?: number | null;
             };
             header?: never;
@@ -8921,7 +8929,9 @@ export interface operations {
     list_questions: {
         parameters: {
             query?: {
-                /** @description At most so many traces that wait. */
+                /** @description Where the list goes on: `next` of the part before. */
+                cursor?: string | null;
+                /** @description At most so many traces. */
                 limit?: number | null;
             };
             header?: never;
@@ -9529,7 +9539,12 @@ export interface operations {
     };
     list_running: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Where the list goes on: `next` of the part before. */
+                cursor?: string | null;
+                /** @description At most so many traces. */
+                limit?: number | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
