@@ -18,6 +18,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
 use std::time::Duration;
 
+/// A pause that is left out is told from this length on.
+const TOLD: Duration = Duration::from_secs(1);
+
 /// `mainpath play`
 #[derive(Args, Debug)]
 pub struct PlayArgs {
@@ -78,7 +81,7 @@ pub async fn play(args: PlayArgs) -> Result<Exit, Failure> {
         };
         match stage.wait(passed).await? {
             AfterWait::End(exit) => return Ok(exit),
-            AfterWait::Next { is_cut } if is_cut && !args.json => {
+            AfterWait::Next { is_cut } if is_cut && passed >= TOLD && !args.json => {
                 printer.line("·", &format!("{} later", span(passed.as_millis().try_into().unwrap_or(u64::MAX))));
             }
             AfterWait::Next { .. } => {}

@@ -364,6 +364,10 @@ fn a_witness_command_gets_the_line_and_its_failure_is_told() {
     let command = format!("cat >> {}", told.display());
     let line = signer.place.ok(&["sign", "--witness-command", &command, "--json"]);
     assert_eq!(std::fs::read_to_string(&told).unwrap(), line);
+    signer
+        .place
+        .run(&["sign", "--witness-command", " "])
+        .fails(2, "the witness command is empty; leave it out for none");
     let failed = signer.place.run(&["sign", "--witness-command", "exit 3"]);
     assert!(failed.code == 1 && failed.err.contains("the witness command failed (exit status: 3)"), "{failed:#?}");
     signer.place.ok(&["verify", "--signed", "--witness", &told.display().to_string()]);

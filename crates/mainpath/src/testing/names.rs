@@ -97,7 +97,8 @@ pub(super) fn check_name(name: &str) -> Result<(), Error> {
     }
     if name.is_empty() || name.len() > LONGEST || name.starts_with(['.', '-']) || !name.chars().all(fits) {
         let name: String = name.chars().take(80).collect();
-        let problem = format!("a test cannot be called {name:?}: a name is 1 to {LONGEST} letters, digits, -, _ and .");
+        let problem =
+            format!("a test cannot be called {name:?}: a name is 1 to {LONGEST} letters of ASCII, digits, -, _ and .");
         return Err(Error::invalid(problem));
     }
     Ok(())

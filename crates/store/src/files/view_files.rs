@@ -8,7 +8,7 @@ use mainpath_types::{TenantId, TraceId};
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(crate) fn put(
     layout: &Layout,
@@ -19,8 +19,10 @@ pub(crate) fn put(
 ) -> Result<(), StoreError> {
     check_name(name)?;
     layout.existing_log(tenant, trace)?;
-    let path = layout.trace(tenant, trace).join(name);
+    let dir = layout.trace(tenant, trace);
+    let path = dir.join(name);
     let write = || {
+        unlink(&dir, name)?;
         if let Some(dir) = path.parent().filter(|_| name.contains('/')) {
             DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
         }
@@ -37,7 +39,11 @@ pub(crate) fn get(
 ) -> Result<Option<Vec<u8>>, StoreError> {
     check_name(name)?;
     layout.existing_log(tenant, trace)?;
-    let path = layout.trace(tenant, trace).join(name);
+    let dir = layout.trace(tenant, trace);
+    let path = dir.join(name);
+    if link_above(&dir, name).is_some() {
+        return Ok(None);
+    }
     match read_regular(&path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
@@ -52,6 +58,18 @@ pub(crate) fn names(layout: &Layout, tenant: &TenantId, trace: &TraceId) -> Resu
     collect(&dir, "", &mut names).map_err(|e| StoreError::io(format!("list {}", dir.display()), e))?;
     names.sort();
     Ok(names)
+}
+
+/// The first folder of a name that is a link. What it leads to is somebody else's.
+fn link_above(dir: &Path, name: &str) -> Option<PathBuf> {
+    let folders = name.match_indices('/').filter_map(|(at, _)| name.get(..at));
+    let is_link = |path: &PathBuf| std::fs::symlink_metadata(path).is_ok_and(|data| data.is_symlink());
+    folders.map(|folder| dir.join(folder)).find(is_link)
+}
+
+/// Takes away a link in the place of a folder of views: all of them can be made again.
+fn unlink(dir: &Path, name: &str) -> io::Result<()> {
+    link_above(dir, name).map_or(Ok(()), std::fs::remove_file)
 }
 
 /// Only what [`put`] could have made; links are not followed.
@@ -77,9 +95,11 @@ pub(crate) fn delete(layout: &Layout, tenant: &TenantId, trace: &TraceId, name: 
     layout.existing_log(tenant, trace)?;
     let dir = layout.trace(tenant, trace);
     let path = dir.join(name);
+    let removing = |e: io::Error| StoreError::io(format!("remove {}", path.display()), e);
+    unlink(&dir, name).map_err(removing)?;
     match std::fs::remove_file(&path) {
         Err(e) if !matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Err(StoreError::io(format!("remove {}", path.display()), e));
+            return Err(removing(e));
         }
         _ => {}
     }

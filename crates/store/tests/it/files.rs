@@ -51,6 +51,27 @@ async fn whoever_follows_a_trace_is_seen_by_others_until_the_last_has_gone() {
     assert_eq!(seen(), [false, false]);
 }
 
+#[tokio::test]
+async fn a_link_in_the_place_of_a_folder_of_views_leads_nowhere() {
+    let home = Home::new();
+    let (store, scope, trace) = (&home.store, Scope::local(), trace());
+    drop(store.lease(&scope, &trace, true).await.unwrap().lease);
+    let theirs = home.dir.path().join("theirs");
+    std::fs::create_dir(&theirs).unwrap();
+    std::fs::write(theirs.join("a.txt"), "theirs").unwrap();
+    let link = store.trace_dir(&scope.tenant, &trace).join("inputs");
+    let again = || std::os::unix::fs::symlink(&theirs, &link).unwrap();
+    again();
+    assert_eq!(store.get_view(&scope, &trace, "inputs/a.txt").await.unwrap(), None);
+    store.delete_view(&scope, &trace, "inputs/a.txt").await.unwrap();
+    assert!(!link.is_symlink());
+    again();
+    store.put_view(&scope, &trace, "inputs/a.txt", b"ours".to_vec()).await.unwrap();
+    assert_eq!(store.get_view(&scope, &trace, "inputs/a.txt").await.unwrap(), Some(b"ours".to_vec()));
+    assert!(link.is_dir() && !link.is_symlink());
+    assert_eq!(std::fs::read_to_string(theirs.join("a.txt")).unwrap(), "theirs");
+}
+
 fn mode(path: &Path) -> u32 {
     std::fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
