@@ -591,7 +591,7 @@ fn what_is_no_suite_is_said_in_one_line_with_its_place() {
         (
             "[[check]]\nname = \"a\"\nexpect = { answer = { matches = \"(\" } }\n".into(),
             2,
-            "a: answer.matches cannot be used",
+            "a: answer.matches is no regular expression that can be used: at character 1",
         ),
         (
             "[[check]]\nname = \"a\"\nexpect = { answer = { schema = { type = 3 } } }\n".into(),

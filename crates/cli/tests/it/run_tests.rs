@@ -159,7 +159,10 @@ fn expectations_can_be_edited() {
             "path is expected to be \"*.txt\", and was \"plan.md\"",
         ),
         ("other_calls = \"any\"\n[expect.answer]\nmatches = \"^no\"", "answer: it does not match \"^no\""),
-        ("other_calls = \"any\"\n[expect.answer]\nmatches = \"(\"", "answer: the pattern \"(\" cannot be used"),
+        (
+            "other_calls = \"any\"\n[expect.answer]\nmatches = \"(\"",
+            "test.toml: answer.matches is no regular expression that can be used: at character 1",
+        ),
         ("other_calls = \"any\"\n[expect.answer.schema]\ntype = \"object\"", "answer: JSON is expected"),
         (
             "other_calls = \"any\"\nmax_verdicts = { allow = 1 }",

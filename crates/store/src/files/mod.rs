@@ -26,6 +26,7 @@
 mod begin;
 mod beside;
 mod blobs;
+mod blocking;
 mod bytes;
 mod changes;
 mod commit;
@@ -59,6 +60,7 @@ use crate::store::{
     Appended, Collected, Fut, Lease, Letter, Mail, Opened, Owner, ReadLog, Refused, Scope, Store, StoreError, Sweep,
     TraceEntry,
 };
+use blocking::blocking;
 use commit::Committer;
 use inner::{Asked, Inner, Working};
 use layout::Layout;
@@ -228,18 +230,6 @@ fn raise_file_limit() {
     }
 }
 
-/// Runs on a thread where blocking is allowed.
-fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
-) -> Fut<'static, Result<T, StoreError>> {
-    Box::pin(async move {
-        match tokio::task::spawn_blocking(work).await {
-            Ok(result) => result,
-            Err(stopped) => Err(StoreError::io("finish, the program is ending", std::io::Error::other(stopped))),
-        }
-    })
-}
-
 impl Store for FilesStore {
     fn lease(&self, scope: &Scope, trace: &TraceId, create: bool) -> Fut<'_, Result<Opened, StoreError>> {
         let (inner, scope, trace) = (Arc::clone(&self.inner), scope.clone(), trace.clone());
@@ -276,7 +266,7 @@ impl Store for FilesStore {
         Box::pin(async move {
             let (inner, what) = (Arc::clone(&self.inner), asked.clone());
             let read = move || inner.marks.read(&inner.layout, &what.tenant, &what.trace, from).map(Arc::new);
-            self.inner.reads.ask(asked, || blocking(read)).await.map(Arc::unwrap_or_clone)
+            self.inner.reads.ask(asked, read).await.map(Arc::unwrap_or_clone)
         })
     }
 
@@ -295,7 +285,7 @@ impl Store for FilesStore {
                 }
                 owner => Ok(owner),
             };
-            self.inner.drivers.ask(asked, || blocking(look)).await
+            self.inner.drivers.ask(asked, look).await
         })
     }
 
