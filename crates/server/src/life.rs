@@ -157,11 +157,12 @@ impl Runs {
             loop {
                 let waits = matches!(*phases.borrow_and_update(), Phase::Parked(_));
                 waiting = waits.then(|| waiting.take().unwrap_or_else(|| Held::new(&runs.waiting)));
-                if runs.left(&home, &trace, || phases.borrow().clone()) || phases.changed().await.is_err() {
+                let is_over = runs.left(&home, &trace, || phases.borrow().clone());
+                // Where the host itself ends, the mark stays: the next start goes on with it.
+                if is_over || phases.changed().await.is_err() {
                     break;
                 }
             }
-            let _ = runs.left(&home, &trace, || Phase::Idle);
             drop(waiting);
         });
     }
