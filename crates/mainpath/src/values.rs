@@ -3,8 +3,6 @@
 
 use crate::Error;
 use mainpath_types::{Micros, RateLimit};
-use serde::de::IntoDeserializer;
-use serde::{Deserialize, Deserializer};
 use std::time::Duration;
 
 /// Dollars with up to six digits after the point, as millionths.
@@ -63,18 +61,4 @@ pub fn rate(text: &str) -> Result<RateLimit, Error> {
 pub fn temperature(text: &str) -> Result<f64, Error> {
     let wrong = || Error::invalid("expected a number from 0 to 2");
     text.parse().ok().filter(|wanted| (0.0..=2.0).contains(wanted)).ok_or_else(wrong)
-}
-/// A word, or a list of words, each read as `T`.
-pub(crate) fn one_or_many<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Vec<T>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged, expecting = "expected a word, or a list of words")]
-    enum OneOrMany {
-        One(String),
-        Many(Vec<String>),
-    }
-    let words = match OneOrMany::deserialize(from)? {
-        OneOrMany::One(one) => vec![one],
-        OneOrMany::Many(many) => many,
-    };
-    words.into_iter().map(|word| T::deserialize(word.into_deserializer())).collect()
 }

@@ -17,6 +17,7 @@ pub(crate) use start::id_of;
 pub use basis::Basis;
 pub use builder::Agent;
 pub use limits::beyond;
+#[cfg(feature = "home")]
 pub(crate) use model::is_played;
 pub use model::{Chosen, check_model, choose_model, env, find_model};
 pub(crate) use notes::repository_root;

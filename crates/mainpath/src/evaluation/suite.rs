@@ -1,8 +1,8 @@
 //! A suite: which runs are meant, what is checked of them, and who grades them.
 
 use crate::listing::STANDINGS;
-use crate::testing::{Expectations, ExpectedAnswer};
-use crate::values::{duration, one_or_many};
+use crate::testing::{Expectations, ExpectedAnswer, one_or_many};
+use crate::values::duration;
 use crate::{Error, ErrorKind};
 use mainpath_net::{SecretTexts, WebAddress};
 use mainpath_policy::Predicate;

@@ -1,10 +1,10 @@
 //! What is expected of a run: in the `test.toml` of a test, and in the checks of a suite that evaluates runs.
 
 use crate::Error;
-use crate::values::one_or_many;
 use mainpath_schema::Schema;
 use mainpath_types::{Decision, FinishReason, Millis, Resolution};
-use serde::{Deserialize, Serialize};
+use serde::de::IntoDeserializer;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -124,6 +124,21 @@ pub struct ExpectedCall {
     /// Arguments. In a text `*` stands for any letters, `\*` for a star. Those that are left out are not looked at.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub args: BTreeMap<String, Value>,
+}
+
+/// A word, or a list of words, each read as `T`.
+pub(crate) fn one_or_many<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Vec<T>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected a word, or a list of words")]
+    enum OneOrMany {
+        One(String),
+        Many(Vec<String>),
+    }
+    let words = match OneOrMany::deserialize(from)? {
+        OneOrMany::One(one) => vec![one],
+        OneOrMany::Many(many) => many,
+    };
+    words.into_iter().map(|word| T::deserialize(word.into_deserializer())).collect()
 }
 
 impl ExpectedAnswer {

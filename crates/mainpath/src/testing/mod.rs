@@ -19,6 +19,7 @@ mod wildcard;
 
 pub use add::{AddedTest, NewTest};
 pub(crate) use check::{Happened, problems};
+pub(crate) use file::one_or_many;
 pub use file::{Expectations, ExpectedAnswer, ExpectedCall, ExpectedText, OtherCalls, TestFile};
 pub use live::{AT_ONCE, LiveTests};
 pub use live_outcome::{LiveOutcome, LiveReport, LiveTrial, LiveVerdict};
