@@ -32,7 +32,7 @@ pub struct PlayArgs {
     /// The first event to show (see `mainpath show --events`)
     #[arg(long, value_name = "EVENT", default_value_t = 1)]
     pub from: EventId,
-    /// Wait no longer than this between two events, and say what is left out; 0 for no limit
+    /// Wait no longer than this between two events, and say what is left out, from a second on; 0 for no limit
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = time_limit)]
     pub longest_pause: Duration,
     /// Without the agents that the trace has started

@@ -65,10 +65,10 @@ pub async fn sign(args: SignArgs) -> Result<Exit, Failure> {
         return out(if args.pem { public.pem() } else { public.to_string() }.trim_end()).map(|()| Exit::Ok);
     }
     signing.with_erasures = args.with_erasures;
-    // Those that are named come in place of those of the configuration.
     if args.witness_command.as_ref().is_some_and(|command| command.trim().is_empty()) {
         return Err(Failure::usage("the witness command is empty; leave it out for none"));
     }
+    // Those that are named come in place of those of the configuration.
     if args.witness.is_some() || args.witness_command.is_some() {
         let command = args.witness_command.map(Witness::Command);
         signing.witnesses = args.witness.map(Witness::File).into_iter().chain(command).collect();

@@ -266,10 +266,10 @@ pub fn changed(
 /// Protocol, schema, effort and fallbacks. Errors: as [`spec`]'s.
 fn set_form(spec: &mut Spec, given: &AgentOptions, basis: Basis<'_>) -> Result<(), Error> {
     let has_calls = basis.models.facts(&spec.model).abilities.tools;
-    // What is played comes as turns already.
     let sampling = &given.sampling;
     spec.protocol = match sampling.protocol {
         Some(protocol) => protocol,
+        // What is played comes as turns already.
         None if is_played(&spec.model) => Protocol::Native,
         None if !has_calls => Protocol::Json,
         None => spec.protocol,

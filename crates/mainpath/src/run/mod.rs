@@ -34,6 +34,7 @@ use std::task::{Context, Poll};
 pub struct Run {
     trace: Trace,
     events: Pin<Box<dyn Stream<Item = Result<RunEvent, Error>> + Send>>,
+    /// What its end is, and whether somebody looks at its events.
     followed: Arc<Followed>,
     /// Whether it is one run, or all that happens.
     is_one: bool,
