@@ -145,7 +145,7 @@ mod tests {
 
     fn slow(value: u32) -> impl FnOnce() -> Result<u32, StoreError> + Send + 'static {
         move || {
-            std::thread::sleep(Duration::from_millis(50));
+            std::thread::sleep(Duration::from_millis(200));
             Ok(value)
         }
     }
@@ -175,9 +175,26 @@ mod tests {
     #[tokio::test]
     async fn one_that_fails_rests_or_goes_away_takes_nobody_with_it() {
         let together = Together::<u8, u32>::default();
+        let begun = Arc::new(AtomicU32::new(0));
+        let tells = |value| {
+            let begun = Arc::clone(&begun);
+            move || {
+                begun.fetch_add(1, Ordering::Relaxed);
+                slow(value)()
+            }
+        };
+        let have_begun = |many| {
+            let begun = Arc::clone(&begun);
+            async move {
+                while begun.load(Ordering::Relaxed) < many {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+            }
+        };
         // Asked once and then left alone, as by a client that does not read.
-        let mut rests = Box::pin(together.ask(1, slow(1)));
-        assert!(tokio::time::timeout(Duration::from_millis(5), &mut rests).await.is_err());
+        let mut rests = Box::pin(together.ask(1, tells(1)));
+        assert!(tokio::time::timeout(Duration::ZERO, &mut rests).await.is_err());
+        have_begun(1).await;
         let fails = together.ask(1, || Err(StoreError::io("fail", std::io::Error::other("x"))));
         let works = together.ask(1, || Ok(2));
         let both = async { tokio::join!(fails, works) };
@@ -185,15 +202,15 @@ mod tests {
         assert!(failed.is_err());
         assert_eq!(worked.unwrap(), 2);
         drop(rests);
-        // Who was to take the next turn goes before it comes.
-        let first = together.ask(1, slow(3));
-        let goes = async {
-            let goes = together.ask(1, slow(4));
-            let _ = tokio::time::timeout(Duration::from_millis(10), goes).await;
-        };
-        let waits = together.ask(1, || Ok(5));
-        let (first, (), waits) = tokio::join!(first, goes, waits);
-        assert_eq!((first.unwrap(), waits.unwrap()), (3, 4));
-        assert!(lock(&together.0).is_empty());
+        // Who is to take the next turn goes before it comes: what it asked is done for those who wait.
+        let mut first = Box::pin(together.ask(1, tells(3)));
+        assert!(tokio::time::timeout(Duration::ZERO, &mut first).await.is_err());
+        have_begun(2).await;
+        let mut goes = Box::pin(together.ask(1, slow(4)));
+        assert!(tokio::time::timeout(Duration::ZERO, &mut goes).await.is_err());
+        let mut waits = Box::pin(together.ask(1, || Ok(5)));
+        assert!(tokio::time::timeout(Duration::ZERO, &mut waits).await.is_err());
+        drop(goes);
+        assert_eq!((first.await.unwrap(), waits.await.unwrap()), (3, 4));
     }
 }
