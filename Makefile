@@ -8,18 +8,23 @@ MODEL ?=
 FLAGS ?=
 SEEDS ?= 10000
 
-.PHONY: run serve build dist test ui ui-built ui-browser advisories sbom package-check hardening mcp-servers schemathesis openai-sdk skills-ref skill-collections lint bench simulation mutants redis promtool clean
+.PHONY: run serve quick build dist test ui ui-built ui-browser advisories sbom package-check hardening mcp-servers schemathesis openai-sdk skills-ref skill-collections lint bench simulation mutants redis promtool clean
 
 ## Build and give an agent a task; without TASK, MODEL and any model that is set up, play the demonstration: make run TASK="…" MODEL="openai-compatible:http://127.0.0.1:8080/v1#name"
-run: build
+run: quick
 	@if [ ! -t 0 ]; then exec </dev/null; fi; \
-	$(if $(filter file,$(origin TASK)),$(if $(MODEL),,if ./target/release/mainpath doctor | grep -q '^warn no model'; then exec ./target/release/mainpath demo; fi;)) \
-	./target/release/mainpath run $(FLAGS) $(if $(MODEL),--model '$(MODEL)') -- '$(subst ','\'',$(TASK))'
+	$(if $(filter file,$(origin TASK)),$(if $(MODEL),,if ./target/quick/mainpath doctor | grep -q '^warn no model'; then exec ./target/quick/mainpath demo; fi;)) \
+	./target/quick/mainpath run $(FLAGS) $(if $(MODEL),--model '$(MODEL)') -- '$(subst ','\'',$(TASK))'
 
 ## Serve traces, runs and approvals over HTTP, with agents that work in this folder: docs/server.md. make serve FLAGS="--address 127.0.0.1:9000"
 serve: build
 	./target/release/mainpath serve $(FLAGS)
 
+## The program for a first look and for work on it: soon built, not optimised.
+quick:
+	$(CARGO) build --profile quick --locked -p mainpath-cli
+
+## The program for use.
 build:
 	$(CARGO) build --release --locked -p mainpath-cli
 

@@ -53,6 +53,20 @@ test("words are found in what was said, and lead to their message", async ({ sig
   await expect(page).toHaveURL(new RegExp(`/runs/${trace}/conversation\\?message=2`));
 });
 
+test("what was found comes in parts", async ({ signedIn: page, place }) => {
+  await place.run([{ final: "An okapi eats leaves." }], { task: "Tell of the okapi." });
+  // A part is a hundred places; here it is one.
+  await page.route("**/api/search?**", (route) => route.continue({ url: route.request().url().replace("limit=100", "limit=1") }));
+  await page.goto(place.ui);
+  await page.getByRole("searchbox", { name: "Search in all runs" }).fill("okapi");
+  const results = page.getByRole("region", { name: "Matches" });
+  await expect(results.getByRole("status")).toHaveText("the first match");
+  await results.getByRole("button", { name: "Show more" }).click();
+  await expect(results.getByRole("status")).toHaveText("2 matches");
+  await expect(results.getByRole("link")).toHaveCount(2);
+  await expect(results.getByRole("button", { name: "Show more" })).toHaveCount(0);
+});
+
 test("a run is started by keyboard alone", async ({ signedIn: page, place }) => {
   const model = await place.model([{ final: "Done." }]);
   await page.goto(place.ui);

@@ -21,7 +21,7 @@ mod tables;
 mod words;
 
 pub use query::{FoundStep, FoundSteps};
-pub use search::{Hit, Shown};
+pub use search::{Hit, HitPlace, Shown};
 
 use mainpath_policy::Predicate;
 use mainpath_runtime::run_stats::RunStats;
@@ -239,10 +239,10 @@ impl Index {
         Ok((runs.into_iter().map(|(_, run)| run).collect(), traces.len()))
     }
 
-    /// Where these words were said, the trace that changed last first; at most so many places.
-    pub fn search(&self, query: &str, most: usize) -> Result<Vec<Hit>, IndexError> {
+    /// Where these words were said, the trace that changed last first; at most so many places, of those after one.
+    pub fn search(&self, query: &str, most: usize, after: Option<&HitPlace>) -> Result<Vec<Hit>, IndexError> {
         let words = search::query(query).ok_or_else(|| IndexError::NoWords(query.chars().take(80).collect()))?;
-        search::search(&self.db, &words, most).map_err(|source| say(&self.path, source))
+        search::search(&self.db, &words, most, after).map_err(|source| say(&self.path, source))
     }
 
     /// The calls that a predicate is true of, the newest traces' first; at most so many, and how many there are.

@@ -1,8 +1,8 @@
 //! Searching: from words to places, and what is shown of a place.
 
-use crate::Row;
 use crate::tables::{COLUMNS, row};
 use crate::words::{is_word, spaced};
+use crate::{Position, Row};
 use mainpath_types::Seq;
 use rusqlite::{Connection, Result, params};
 
@@ -17,6 +17,22 @@ pub struct Hit {
     pub role: String,
     /// What is shown of it.
     pub shown: Shown,
+}
+
+impl Hit {
+    /// The place of this.
+    pub fn place(&self) -> HitPlace {
+        HitPlace { at: Position { modified: self.row.modified, trace: self.row.trace.clone() }, seq: self.seq }
+    }
+}
+
+/// A place among those that were found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HitPlace {
+    /// That of the trace in the list.
+    pub at: Position,
+    /// The message.
+    pub seq: Seq,
 }
 
 /// A piece of a text around what was looked for, on one line.
@@ -51,20 +67,23 @@ pub(crate) fn query(text: &str) -> Option<Words> {
     (!matching.is_empty()).then_some(Words { matching, given })
 }
 
-pub(crate) fn search(db: &Connection, words: &Words, most: usize) -> Result<Vec<Hit>> {
+pub(crate) fn search(db: &Connection, words: &Words, most: usize, after: Option<&HitPlace>) -> Result<Vec<Hit>> {
     let columns: Vec<String> = COLUMNS.split(", ").map(|column| format!("trace.{column}")).collect();
     let mut query = db.prepare(&format!(
         "SELECT {}, message.seq, message.role, message.text FROM words \
          JOIN message ON message.n = words.rowid JOIN trace ON trace.n = message.trace \
-         WHERE words MATCH ?1 ORDER BY trace.modified DESC, trace.id, message.seq LIMIT ?2",
+         WHERE words MATCH ?1 AND (?3 IS NULL OR trace.modified < ?3 OR trace.modified = ?3 AND (trace.id, message.seq) > (?4, ?5)) \
+         ORDER BY trace.modified DESC, trace.id, message.seq LIMIT ?2",
         columns.join(", ")
     ))?;
     let most = i64::try_from(most).unwrap_or(i64::MAX);
-    let after = columns.len();
-    let hits = query.query_map(params![words.matching, most], |found| {
-        let text: String = found.get(after + 2)?;
+    let modified = after.map(|after| i64::try_from(after.at.modified).unwrap_or(i64::MAX));
+    let (trace, seq) = (after.map(|after| after.at.trace.as_str()), after.map(|after| after.seq.0));
+    let own = columns.len();
+    let hits = query.query_map(params![words.matching, most, modified, trace, seq], |found| {
+        let text: String = found.get(own + 2)?;
         let shown = shown(&text, &words.given);
-        Ok(Hit { row: row(found)?, seq: Seq(found.get(after)?), role: found.get(after + 1)?, shown })
+        Ok(Hit { row: row(found)?, seq: Seq(found.get(own)?), role: found.get(own + 1)?, shown })
     })?;
     hits.collect()
 }

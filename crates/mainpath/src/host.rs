@@ -101,8 +101,10 @@ impl Host {
         Host::of(Installation::open_in(folder, self.home().protected())?, None)
     }
 
+    /// A host on an installation that was opened before, as one that a command line changed; and on the servers that were connected to
+    /// its tools, which end with the host. Errors: a tool that is configured cannot be used.
     #[cfg(feature = "home")]
-    fn of(installation: Installation, servers: Option<mainpath_mcp::Mcp>) -> Result<Host, Error> {
+    pub fn of(installation: Installation, servers: Option<mainpath_mcp::Mcp>) -> Result<Host, Error> {
         Ok(Host::from(Inner {
             runtime: installation.runtime()?,
             readings: Arc::default(),

@@ -24,7 +24,8 @@ use mainpath_types::{ApprovalMode, Decision, RunRules, Spec};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The parts of this machine's installation: its logs, models, tools, rules, hooks and secrets.
+/// The parts of this machine's installation: its logs, models, tools, rules, hooks and secrets. Clones are the same parts.
+#[derive(Clone)]
 pub struct Installation {
     /// What there is to look at.
     pub logs: Logs,

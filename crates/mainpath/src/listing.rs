@@ -2,7 +2,7 @@
 
 use crate::{Error, ErrorKind, Host, Logs};
 use mainpath_core::short_name;
-use mainpath_index::{Hit, Index, IndexError, Row, Wanted, row};
+use mainpath_index::{Hit, HitPlace, Index, IndexError, Row, Wanted, row};
 use mainpath_store::{Store, TraceEntry};
 use mainpath_types::{FinishReason, Micros, TraceId, format_time};
 use schemars::JsonSchema;
@@ -123,14 +123,14 @@ impl Host {
         Ok(rows)
     }
 
-    /// Where these words were said, at most so many places. Errors: no words, or it keeps its traces in no files.
-    pub async fn search(&self, words: &str, most: usize) -> Result<Vec<Hit>, Error> {
+    /// Where these words were said, at most so many places, of those after one. Errors: no words, or it keeps its traces in no files.
+    pub async fn search(&self, words: &str, most: usize, after: Option<HitPlace>) -> Result<Vec<Hit>, Error> {
         let logs = self.filed()?;
         let (store, scope, words) = (std::sync::Arc::clone(&logs.store), logs.scope.clone(), words.to_string());
         let read = move || -> Result<Vec<Hit>, IndexError> {
             let mut index = Index::open(&store, &scope)?;
             index.refresh()?;
-            index.search(&words, most)
+            index.search(&words, most, after.as_ref())
         };
         let found = tokio::task::spawn_blocking(read).await.map_err(|error| Error::failed(error.to_string()))?;
         let mut hits = found.map_err(|error| match error {

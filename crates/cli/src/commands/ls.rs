@@ -121,7 +121,7 @@ async fn search(logs: &Logs, query: &str, args: &LsArgs) -> Result<Exit, Failure
         Err(IndexError::Sqlite { .. } | IndexError::Io { .. }) => Index::in_memory(&logs.store, &logs.scope)?,
         index => index?,
     };
-    let mut hits = index.search(query, if args.all { usize::MAX } else { SHOWN * 100 })?;
+    let mut hits = index.search(query, if args.all { usize::MAX } else { SHOWN * 100 }, None)?;
     for hit in &mut hits {
         stand(logs, &mut hit.row).await;
     }

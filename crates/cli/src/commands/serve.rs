@@ -8,16 +8,14 @@ use crate::runs::rules::opened;
 use crate::runs::signals::Signals;
 use crate::ui::person::person_only;
 use crate::ui::text::one_line;
-use mainpath::Installation;
-use mainpath::agent::{self, Basis, choose_model};
+use mainpath::agent::{self, choose_model};
 use mainpath::core::{Bodies, Log, State, arguments_in};
 use mainpath::mcp::{Mcp, RunAnswer, RunDecision, RunStart, Runs};
-use mainpath::runtime::{Mail, Phase, Runtime, Waiting, new_trace_id, views};
+use mainpath::runtime::{Mail, Phase, Runtime, Waiting, views};
 use mainpath::servers::{self, PassingOn};
-use mainpath::skills::{preloads, select_named};
-use mainpath::store::scheduler::system_clock;
 use mainpath::tools::{AskHumanArgs, Fut};
 use mainpath::types::{ApprovalMode, BadCallId, CallId, Event, EventKind, TraceId};
+use mainpath::{Host, Installation};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -32,8 +30,8 @@ pub async fn serve(args: AgentArgs) -> Result<Exit, Failure> {
     let workspace = agent::workspace(args.workspace.as_deref())?;
     let tell = |line: &str| eprintln!("! {}", one_line(line));
     let mcp = servers::connect(&app, &workspace, args.mcp_config.as_deref(), None, tell).await?;
-    let runtime = app.runtime()?;
-    let served = Arc::new(Served { app, runtime, args, mcp, started: Mutex::default() });
+    let host = Host::of(app.clone(), None)?;
+    let served = Arc::new(Served { app, host, args, mcp, started: Mutex::default() });
     let mut signals = Signals::listen()?;
     let done = tokio::select! {
         done = mainpath::mcp::serve(Arc::clone(&served) as Arc<dyn Runs>) => Ok(done),
@@ -52,7 +50,7 @@ pub async fn serve(args: AgentArgs) -> Result<Exit, Failure> {
 
 struct Served {
     app: Installation,
-    runtime: Runtime,
+    host: Host,
     args: AgentArgs,
     mcp: Option<Mcp>,
     started: Mutex<BTreeMap<TraceId, PassingOn>>,
@@ -63,6 +61,10 @@ fn said(failure: impl Into<Failure>) -> String {
 }
 
 impl Served {
+    fn runtime(&self) -> &Runtime {
+        self.host.runtime()
+    }
+
     async fn begin(&self, start: RunStart) -> Result<Value, String> {
         if start.task.trim().is_empty() {
             return Err("no task given".into());
@@ -77,19 +79,9 @@ impl Served {
         // Nobody sits at a terminal: what has to be asked waits for run_answer.
         let mode = if self.args.yes { ApprovalMode::Yes } else { ApprovalMode::Ask };
         let model = chosen.model.clone();
-        let policy = app.sources.load(&workspace.display().to_string(), &given.rules).map_err(said)?;
-        let basis = Basis { rules: &given.rules, ..app.basis() };
-        let spec = agent::spec(&given.options, basis, chosen.model, &workspace, &policy, mode).map_err(said)?;
-        let trace = new_trace_id(system_clock()).map_err(|error| error.to_string())?;
-        let mut told = preloads(&spec, app.shelf.as_ref()).map_err(said)?;
-        let (skill, task) = match select_named(&start.task, &spec, app.shelf.as_ref()).map_err(said)? {
-            Some((skill, task)) => (Some(skill), task),
-            None => (None, start.task),
-        };
-        told.extend(skill);
-        told.push(app.with_experience(Mail::message(task)).await.mail);
-        self.runtime.start_with(&app.logs.scope, &trace, spec, told).await.map_err(said)?;
-        let passing_on = servers::pass_on(app, &self.runtime, &trace, self.mcp.as_ref());
+        let agent = self.host.agent(chosen.model).given(given).workspace(&workspace).approvals(mode);
+        let trace = agent.start(start.task).await.map_err(said)?.trace().id().clone();
+        let passing_on = servers::pass_on(app, self.runtime(), &trace, self.mcp.as_ref());
         self.started.lock().unwrap_or_else(PoisonError::into_inner).insert(trace.clone(), passing_on);
         Ok(json!({"trace": trace, "status": "started", "model": model, "workspace": workspace}))
     }
@@ -106,7 +98,7 @@ impl Served {
         let scope = &self.app.logs.scope;
         let started: Vec<TraceId> =
             self.started.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect();
-        let going_on = |trace: &&TraceId| !rests(&self.runtime.phase(scope, trace).borrow());
+        let going_on = |trace: &&TraceId| !rests(&self.runtime().phase(scope, trace).borrow());
         let running: Vec<&TraceId> = started.iter().filter(going_on).collect();
         if running.is_empty() {
             return;
@@ -114,7 +106,7 @@ impl Served {
         let runs = if running.len() == 1 { "a run".into() } else { format!("{} runs", running.len()) };
         eprintln!("mainpath: stopping {runs} at the next checkpoint; {again} stops at once");
         for trace in &running {
-            if let Err(error) = self.runtime.send(scope, trace, &Mail::Stop).await {
+            if let Err(error) = self.runtime().send(scope, trace, &Mail::Stop).await {
                 eprintln!("! {trace} cannot be stopped: {}", one_line(&error.to_string()));
             }
         }
@@ -135,13 +127,13 @@ impl Served {
 
     /// Waits until nothing of a run goes on.
     async fn rest(&self, trace: &TraceId) {
-        let mut phases = self.runtime.phase(&self.app.logs.scope, trace);
+        let mut phases = self.runtime().phase(&self.app.logs.scope, trace);
         // An error is a runtime that is gone.
         let _ = phases.wait_for(rests).await;
     }
 
     async fn stands(&self, trace: &TraceId) -> Result<Value, String> {
-        let phase = self.runtime.phase(&self.app.logs.scope, trace).borrow().clone();
+        let phase = self.runtime().phase(&self.app.logs.scope, trace).borrow().clone();
         let (log, state, bodies) = self.app.logs.read(trace).await.map_err(said)?;
         let ended = || {
             let finished = |event: &Event| match &event.kind {
@@ -180,7 +172,7 @@ impl Served {
         let RunAnswer { trace, call, decision, text } = answer;
         let trace = self.own(&trace)?;
         let call: CallId = call.parse().map_err(|error: BadCallId| error.to_string())?;
-        let phase = self.runtime.phase(&self.app.logs.scope, &trace).borrow().clone();
+        let phase = self.runtime().phase(&self.app.logs.scope, &trace).borrow().clone();
         let wanted = match decision {
             RunDecision::Approve | RunDecision::Deny => Waiting::Approval(call),
             RunDecision::Answer => Waiting::Answer(call),
@@ -202,7 +194,7 @@ impl Served {
                 Mail::Answer { call, text, via: Some("mcp".into()) }
             }
         };
-        self.runtime.send(&self.app.logs.scope, &trace, &mail).await.map_err(said)?;
+        self.runtime().send(&self.app.logs.scope, &trace, &mail).await.map_err(said)?;
         Ok(json!({"trace": trace, "call": call.to_string(), "status": "sent"}))
     }
 

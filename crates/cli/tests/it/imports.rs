@@ -434,10 +434,23 @@ fn a_session_of_pi_keeps_its_tree_and_what_the_file_says_of_cost() {
 }
 
 #[test]
+fn a_session_that_does_not_say_when_it_began_did_so_with_its_first_message() {
+    let Recorded { place, pi, .. } = recorded();
+    let untimed = lines(&pi_session(3)).replacen(",\"timestamp\":\"2026-03-01T08:00:00.000Z\"", "", 1);
+    let untimed = untimed.replacen("\"timestamp\":\"2026-03-01T08:00:00.000Z\",", "", 1).replace("0pi0", "0pi1");
+    let file = pi.with_file_name("untimed.jsonl");
+    write(&file, &untimed);
+    assert!(!untimed.lines().next().unwrap().contains("timestamp"), "{untimed}");
+    place.ok(&["import", file.to_str().unwrap()]);
+    assert!(place.traces().iter().all(|trace| trace.starts_with("20260301-0800")), "{:?}", place.traces());
+}
+
+#[test]
 fn what_is_broken_newer_huge_or_no_session_is_told_in_a_line_and_the_others_are_imported() {
     let Recorded { place, pi, codex, .. } = recorded();
     let beside = |file: &Path, name: &str| file.with_file_name(name);
     write(&beside(&pi, "newer.jsonl"), &lines(&pi_session(4)));
+    write(&beside(&pi, "newer-text.jsonl"), &lines(&pi_session(4)).replace("\"version\":4", "\"version\":\"4\""));
     write(&beside(&pi, "headless.jsonl"), "{\"type\":\"message\"}\n");
     write(&beside(&codex, "rollout-empty.jsonl"), "");
     write(
@@ -463,6 +476,7 @@ fn what_is_broken_newer_huge_or_no_session_is_told_in_a_line_and_the_others_are_
     assert_eq!(done.out.lines().count(), 7, "six as ever, and the torn one: {done:#?}");
     for told in [
         "newer.jsonl: a newer pi wrote it: version 4 of the format, and this Mainpath knows it up to 3",
+        "newer-text.jsonl: a newer pi wrote it: version 4 of the format, and this Mainpath knows it up to 3",
         "headless.jsonl: it does not begin with the head of a session of pi",
         "rollout-empty.jsonl: it has no messages that this version understands",
         "rollout-deep.jsonl: it has no messages that this version understands",

@@ -239,6 +239,12 @@ fn what_a_live_test_may_do_is_what_a_copy_allows() {
     std::fs::write(&agent, spec.to_string()).unwrap();
     let done = place.run(&["test", "run", "--live"]);
     assert!(done.code == 1 && done.out.contains("by its address; say that you mean it: --model"), "{done:#?}");
+    // Nothing is copied and run for a model that has no key.
+    spec["model"] = "anthropic:claude-sonnet-4-5".into();
+    std::fs::write(&agent, spec.to_string()).unwrap();
+    let done = place.run(&["test", "run", "--live"]);
+    assert_eq!(done.out, "", "{done:#?}");
+    done.fails(3, "when: ");
 }
 
 #[test]

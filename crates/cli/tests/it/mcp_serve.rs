@@ -92,6 +92,42 @@ fn a_call_that_waits_is_shown_as_it_will_run() {
 }
 
 #[test]
+fn runs_are_started_as_the_flags_and_the_agents_file_say() {
+    let place = Place::new();
+    let agents = place.root().canonicalize().unwrap().join("home/agents");
+    std::fs::create_dir_all(&agents).unwrap();
+    let file = "---\nname: careful\ndescription: Takes care.\ntools: [bash]\ndenied_tools: bash(rm *)\nmax_turns: 4\n---\nTake care.\n";
+    std::fs::write(agents.join("careful.md"), file).unwrap();
+    let server = scripted(vec![bash("rm -r mine"), bash("echo kind > effects"), Answer::text("Done.")]);
+    let flags = ["--agent", "careful", "--allow", "bash(echo *)", "--instructions", "Be brief.", "--max-calls", "7"];
+    let mut client = Client::with(&place, &server, &flags);
+    let trace = client.start("Do it.");
+    let ended = client.ok("run_result", json!({"trace": trace, "wait_s": 60}));
+    assert_eq!((&ended["status"], &ended["answer"]), (&json!("finished"), &json!("Done.")), "{ended}");
+    let events = place.events(&trace);
+    let begun = &events.iter().rfind(|event| event["type"] == "spec_changed").unwrap()["data"]["spec"];
+    let tools: Vec<&str> = begun["tools"].as_array().unwrap().iter().filter_map(|tool| tool["name"].as_str()).collect();
+    assert_eq!(
+        (tools, &begun["rules"], &begun["preset"]["name"], &begun["limits"]["turns"], &begun["limits"]["calls"]),
+        (
+            Vec::from(["bash"]),
+            &json!({"allow": ["bash(echo *)"], "deny": ["bash(rm *) # preset careful"]}),
+            &json!("careful"),
+            &json!(4),
+            &json!(7)
+        )
+    );
+    let body = server.requests()[0].body().clone();
+    let system = body["messages"][0]["content"].as_str().unwrap();
+    assert!(system.contains("Take care.") && system.ends_with("Be brief."), "{system}");
+    let asked = events.iter().filter(|event| event["type"] == "model_finished");
+    let verdicts: Vec<&Value> =
+        asked.filter_map(|event| event["data"]["calls"].get(0)).map(|call| &call["verdict"]["decision"]).collect();
+    assert_eq!(verdicts, [&json!("deny"), &json!("allow")]);
+    assert_eq!(place.text("effects"), "kind\n");
+}
+
+#[test]
 fn a_call_that_waits_tells_where_its_links_lead() {
     for (path, is_link) in [("link/a", true), ("sub/a", false)] {
         let place = Place::new();

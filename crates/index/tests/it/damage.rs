@@ -61,7 +61,7 @@ async fn many_that_make_the_file_at_the_same_time_all_find_everything() {
             begin.wait();
             let mut index = Index::open(&place.store, &place.scope)?;
             index.refresh()?;
-            Ok::<_, IndexError>((index.newest(10)?.1, index.search("this", 10)?.len()))
+            Ok::<_, IndexError>((index.newest(10)?.1, index.search("this", 10, None)?.len()))
         };
         let all: Vec<_> = std::thread::scope(|threads| {
             let threads: Vec<_> = (0..6).map(|_| threads.spawn(look)).collect();

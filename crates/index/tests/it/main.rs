@@ -47,7 +47,7 @@ impl Place {
     pub(crate) fn found(&self, words: &str) -> Vec<String> {
         let mut index = self.index();
         index.refresh().unwrap();
-        let hits = index.search(words, 100).unwrap();
+        let hits = index.search(words, 100, None).unwrap();
         hits.iter().map(|hit| format!("{} {} {} {}", hit.row.trace, hit.seq, hit.role, hit.shown.found)).collect()
     }
 

@@ -20,8 +20,32 @@ async fn words_are_found_where_they_were_said_in_any_script() {
     assert_eq!(place.found("\"; DROP TABLE trace; --"), Vec::<String>::new(), "a search is no command");
     assert_eq!(place.found("NOT expired OR"), Vec::<String>::new(), "nor an expression");
     let index = place.index();
-    assert!(matches!(index.search("?! …", 10), Err(IndexError::NoWords(_))));
-    assert_eq!(index.search("auth", 1).unwrap().len(), 1);
+    assert!(matches!(index.search("?! …", 10, None), Err(IndexError::NoWords(_))));
+    assert_eq!(index.search("auth", 1, None).unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn what_was_found_is_read_in_parts_and_each_place_once() {
+    let place = Place::new();
+    for trace in ["first", "second"] {
+        let said: Vec<(String, String)> = (0..4).map(|n| (format!("heron {n}"), format!("a heron {n}"))).collect();
+        place.talk(trace, &said.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect::<Vec<_>>()).await;
+    }
+    let whole = place.found("heron");
+    assert_eq!(whole.len(), 16);
+    let index = place.index();
+    for most in 1..=5 {
+        let (mut found, mut after) = (Vec::new(), None);
+        loop {
+            let hits = index.search("heron", most, after.as_ref()).unwrap();
+            let Some(last) = hits.last() else { break };
+            after = Some(last.place());
+            found.extend(hits.iter().map(|hit| {
+                format!("{} {} {} {}", hit.row.trace, hit.seq, hit.role, hit.shown.found)
+            }));
+        }
+        assert_eq!(found, whole, "{most} at a time");
+    }
 }
 
 #[tokio::test]
@@ -40,7 +64,7 @@ async fn what_lies_in_a_blob_is_found_as_far_as_a_quarter_of_a_megabyte() {
     assert_eq!(place.found("begins23"), ["many 47 user begins23"]);
     assert_eq!((place.found("middle3").len(), place.found("middle23").len()), (1, 0));
     Index::forget(&place.store, &place.scope, &["long".parse().unwrap(), "many".parse().unwrap()]).unwrap();
-    assert_eq!(place.index().search("stork", 10).unwrap(), []);
+    assert_eq!(place.index().search("stork", 10, None).unwrap(), []);
 }
 
 #[tokio::test]
@@ -58,6 +82,6 @@ async fn what_is_forgotten_is_in_no_file_any_more() {
         }
     }
     let index = place.index();
-    assert_eq!(index.search("heron", 10).unwrap().len(), 1);
+    assert_eq!(index.search("heron", 10, None).unwrap().len(), 1);
     assert_eq!(index.newest(10).unwrap().1, 1);
 }

@@ -133,6 +133,12 @@ impl Agent {
         self
     }
 
+    /// What a caller said, put together with a preset before: options and rules. What was said before of these is replaced.
+    pub fn given(mut self, given: Given) -> Agent {
+        (self.options, self.rules) = (given.options, given.rules);
+        self
+    }
+
     /// The id of its trace. Without it, one is drawn. A trace that is there already is never started again: say more to it by
     /// [`Host::trace`] and [`Trace::say`](crate::Trace::say).
     pub fn trace_id(mut self, id: TraceId) -> Agent {
@@ -176,8 +182,11 @@ impl Agent {
         check_given(&self.rules, self.host.tools())?;
         let presets =
             self.preset.as_ref().map(|name| Ok::<_, Error>((name, self.host.presets(&folder)?))).transpose()?;
-        let preset = presets.as_ref().map(|(name, presets)| presets.choose(name)).transpose()?.cloned();
-        let Given { options, rules } = Given::new(self.options.clone(), self.rules.clone(), preset);
+        let given = Given { options: self.options.clone(), rules: self.rules.clone() };
+        let Given { options, rules } = match presets {
+            Some((name, presets)) => Given::new(given.options, given.rules, Some(presets.choose(name)?.clone())),
+            None => given,
+        };
         let policy = self.host.policy(&folder.display().to_string(), &rules)?;
         spec(&options, self.host.basis(&rules), self.model.clone(), &folder, &policy, self.approvals)
     }

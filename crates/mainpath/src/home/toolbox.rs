@@ -125,6 +125,7 @@ url = "http://127.0.0.1:8888"
 ];
 
 /// A tool that is configured and cannot be used, and why.
+#[derive(Clone)]
 pub struct Unready {
     /// Its name.
     pub name: &'static str,

@@ -54,13 +54,15 @@ impl FoundSession {
     /// Reads it. Errors: it cannot be read, is too large, of a newer version, or has no messages.
     pub fn read(&self) -> Result<RecordedSession, Unreadable> {
         let file = &self.file;
-        let read = match (self.program, &self.row) {
+        let mut read = match (self.program, &self.row) {
             (Program::Opencode, Some(row)) => opencode::read_from(file, row)?,
             (Program::Opencode, None) => opencode::read(file)?,
             (Program::Codex, _) => codex::read(file)?,
             (Program::ClaudeCode, _) => claude_code::read(file)?,
             (Program::Pi, _) => pi::read(file)?,
         };
+        let first = || read.branches.iter().flat_map(|branch| &branch.messages).filter_map(|said| said.at).min();
+        read.begun = read.begun.or_else(first);
         match read.branches.iter().all(|branch| branch.messages.is_empty()) {
             true => Err(Unreadable(format!("{}: it has no messages that this version understands", file.display()))),
             false => Ok(read),

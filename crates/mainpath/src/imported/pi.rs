@@ -23,7 +23,11 @@ pub(super) fn read(file: &Path) -> Result<RecordedSession, Unreadable> {
     let Some(head) = lines.first().filter(|first| is_head(first)).cloned() else {
         return Err(wrong("it does not begin with the head of a session of pi".into()));
     };
-    let version = head.get("version").and_then(Value::as_u64).unwrap_or(1);
+    let version = match head.get("version") {
+        None => 1,
+        Some(Value::String(text)) => text.parse().map_err(|_| wrong(format!("its version {text:?} is no number")))?,
+        Some(version) => version.as_u64().ok_or_else(|| wrong(format!("its version {version} is no number")))?,
+    };
     if version > NEWEST {
         return Err(wrong(format!(
             "a newer pi wrote it: version {version} of the format, and this Mainpath knows it up to {NEWEST}"

@@ -7,11 +7,11 @@ use super::live_outcome::{LiveOutcome, LiveReport, LiveTrial, sum};
 use super::names::{test_folder, test_names, tests_folder};
 use super::placing::Placing;
 use super::propose::{calls, used};
-use crate::agent::{ModeFor, changed, with_words};
+use crate::agent::{ModeFor, changed, check_model, with_words};
 use crate::event::RunEvent;
 use crate::recorded::{CallStep, Played, RecordedStep, steps};
 use crate::what_if::{HeldCopy, OnlyInCopy, Original, REFUSED, StopWork, copied_host, copy_as_it_was, sweep};
-use crate::{AgentOptions, Error, Host, Installation, Outcome, Run, Trace};
+use crate::{AgentOptions, Error, ErrorKind, Host, Installation, Outcome, Run, Trace};
 use futures_util::StreamExt;
 use mainpath_runtime::{Mail, Models, new_trace_id};
 use mainpath_store::scheduler::system_clock;
@@ -74,8 +74,9 @@ impl Installation {
         let names = if tests.names.is_empty() { test_names(project)? } else { tests.names.clone() };
         names.iter().try_for_each(|name| test_folder(project, name).map(drop))?;
         let mut baseline = Baseline::read(project)?;
-        if let Some(model) = &tests.model {
-            self.prepare_model(model).await?;
+        match &tests.model {
+            Some(model) => self.prepare_model(model).await?,
+            None => self.check_keys(project, &names)?,
         }
         let copies = self.logs.home.copies();
         let copies =
@@ -120,6 +121,20 @@ impl Installation {
             report.saved = Some(baseline.write(project)?);
         }
         Ok(report)
+    }
+
+    /// That no key is missing for the models of tests. What else is wrong with one of them is told of that one. Errors: a key is.
+    fn check_keys(&self, project: &Path, names: &[String]) -> Result<(), Error> {
+        for name in names {
+            let agent = read_agent(&test_folder(project, name)?, &Placing::new(project));
+            if let Some(model) = agent.ok().map(|agent| agent.model).filter(|model| !self.models.has(model))
+                && let Err(error) = check_model(&model, self.models.registry())
+                && error.kind() == ErrorKind::Auth
+            {
+                return Err(Error::new(ErrorKind::Auth, format!("{name}: {}", error.message())));
+            }
+        }
+        Ok(())
     }
 }
 

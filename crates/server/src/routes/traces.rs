@@ -8,7 +8,7 @@ use crate::route::{Route, group};
 use crate::telemetry::otel_trace_id;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use mainpath::index::{Position, Row, Wanted};
+use mainpath::index::{Hit, HitPlace, Position, Row, Wanted};
 use mainpath::listing::ListedTrace;
 use mainpath::trace::SubTrace;
 use mainpath::types::{Millis, Seq, TraceId, parse_time};
@@ -215,6 +215,8 @@ struct SearchQuery {
     /// At most so many places.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<u64>,
+    /// Where the places go on: `next` of the part before.
+    cursor: Option<String>,
 }
 
 /// Places where words were said.
@@ -222,6 +224,9 @@ struct SearchQuery {
 struct Places {
     /// The places, those of the trace that changed last first.
     places: Vec<Place>,
+    /// Where they go on; absent at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
 }
 
 /// A place where words were said.
@@ -242,8 +247,12 @@ struct Place {
 }
 
 async fn search(call: Call<SearchQuery>) -> Result<Places, Problem> {
-    let hits = call.host.search(&call.query.q, most(call.query.limit)).await?;
-    let place = |hit: &mainpath::index::Hit| Place {
+    let SearchQuery { q, limit, cursor } = &call.query;
+    let (most, after) = (most(*limit), cursor.as_deref().map(hit_place).transpose()?);
+    let mut hits = call.host.search(q, most + 1, after).await?;
+    let next = hits.get(most).and_then(|_| hits.get(most - 1)).map(|hit| hit_cursor(&hit.place()));
+    hits.truncate(most);
+    let place = |hit: &Hit| Place {
         trace: ListedTrace::from(&hit.row),
         sequence: hit.seq,
         role: hit.role.to_string(),
@@ -251,7 +260,17 @@ async fn search(call: Call<SearchQuery>) -> Result<Places, Problem> {
         found: hit.shown.found.clone(),
         after: hit.shown.after.clone(),
     };
-    Ok(Places { places: hits.iter().map(place).collect() })
+    Ok(Places { places: hits.iter().map(place).collect(), next })
+}
+
+fn hit_cursor(place: &HitPlace) -> String {
+    format!("{}.{}", cursor(place.at.modified, &place.at.trace), place.seq)
+}
+
+fn hit_place(cursor: &str) -> Result<HitPlace, Problem> {
+    let (at, seq) = cursor.rsplit_once('.').ok_or_else(bad_cursor)?;
+    let seq = seq.parse().map_err(|_| bad_cursor())?;
+    Ok(HitPlace { at: position(at)?, seq: Seq(seq) })
 }
 
 /// A trace: the fields of its `meta.json`, and these.

@@ -149,14 +149,15 @@ async fn traces_are_found_by_tool_and_by_time_and_events_by_turn_and_from_the_en
 
 /// All of a list that is read by twos.
 async fn by_twos(place: &Place, list: &str, name: &str) -> Vec<Value> {
-    let (mut seen, mut address) = (Vec::new(), format!("{list}?limit=2"));
+    let list = format!("{list}{}limit=2", if list.contains('?') { '&' } else { '?' });
+    let (mut seen, mut address) = (Vec::new(), list.clone());
     loop {
         let page = place.get(&address).await.json();
         let part = page[name].as_array().unwrap();
         assert!(part.len() <= 2, "{page}");
         seen.extend(part.clone());
         match page["next"].as_str() {
-            Some(next) => address = format!("{list}?limit=2&cursor={next}"),
+            Some(next) => address = format!("{list}&cursor={next}"),
             None => return seen,
         }
     }
@@ -181,6 +182,25 @@ async fn what_waits_for_people_is_listed_in_parts() {
         assert_eq!((answer.status, pointers(&answer.json())), (422, vec!["/cursor"]), "{list}");
     }
     assert!(by_twos(&place, "/api/traces/running", "traces").await.is_empty());
+    place.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_said_is_found_in_parts() {
+    let place = Place::start().await;
+    let mut runs = Vec::new();
+    for _ in 0..5 {
+        runs.push(place.run("[[turn]]\nfinal = \"A heron.\"\n").await);
+    }
+    runs.reverse();
+    let found = by_twos(&place, "/api/search?q=heron", "places").await;
+    let whose: Vec<&str> = found.iter().map(|one| one["trace"]["trace_id"].as_str().unwrap()).collect();
+    assert_eq!(whose, runs);
+    for wrong in ["abc", "abc.1", "MSBh.1", "MSBh.x", "."] {
+        let answer = place.get(&format!("/api/search?q=heron&cursor={wrong}")).await;
+        let is_one = wrong == "MSBh.1";
+        assert_eq!((answer.status, is_one || pointers(&answer.json()) == ["/cursor"]), (if is_one { 200 } else { 422 }, true));
+    }
     place.end().await;
 }
 

@@ -12,6 +12,7 @@ export default {
   none: "No runs yet. Start one here, or with mainpath run.",
   noneFit: "No run fits these filters.",
   found: "no match | one match | {n} matches",
+  foundFirst: "the first match | the first match | the first {n} matches",
   matches: "Matches",
   now: "Running now",
   nowNone: "Nothing is running.",

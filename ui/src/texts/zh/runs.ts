@@ -14,6 +14,7 @@ const runs: Texts["runs"] = {
   none: "还没有运行。在此开始，或使用 mainpath run。",
   noneFit: "没有符合筛选条件的运行。",
   found: "没有匹配 | 1 处匹配 | {n} 处匹配",
+  foundFirst: "前 1 处匹配 | 前 1 处匹配 | 前 {n} 处匹配",
   matches: "匹配结果",
   now: "正在运行",
   nowNone: "没有正在运行的任务。",
