@@ -4120,6 +4120,8 @@ export interface components {
         };
         /** @description Places where words were said. */
         Places: {
+            /** @description Where they go on; absent at the end. */
+            next?: string | null;
             /** @description The places, those of the trace that changed last first. */
             places: components["schemas"]["Place"][];
         };
@@ -7063,6 +7065,8 @@ export interface components {
         Scope: "read" | "run" | "approve" | "admin";
         /** @description What is looked for. */
         SearchQuery: {
+            /** @description Where the places go on: `next` of the part before. */
+            cursor?: string | null;
             /**
              * Format: uint64
              * @description At most so many places.
@@ -9008,6 +9012,8 @@ export interface operations {
     search: {
         parameters: {
             query: {
+                /** @description Where the places go on: `next` of the part before. */
+                cursor?: string | null;
                 /** @description At most so many places. */
                 limit?: number | null;
                 /** @description Words, all of which a message has. */

@@ -484,7 +484,7 @@ fn what_is_broken_newer_huge_or_no_session_is_told_in_a_line_and_the_others_are_
         "rollout-huge.jsonl: it is larger than 256 MiB",
         "opencode.db: it cannot be read as a database of opencode",
         "left out: lines that are no JSON objects (1)",
-        "7 traces made, 6 not imported",
+        "7 traces made, 7 not imported",
     ] {
         assert!(done.err.contains(told), "{told}: {done:#?}");
     }

@@ -98,7 +98,7 @@ fn runs_are_started_as_the_flags_and_the_agents_file_say() {
     std::fs::create_dir_all(&agents).unwrap();
     let file = "---\nname: careful\ndescription: Takes care.\ntools: [bash]\ndenied_tools: bash(rm *)\nmax_turns: 4\n---\nTake care.\n";
     std::fs::write(agents.join("careful.md"), file).unwrap();
-    let server = scripted(vec![bash("rm -r mine"), bash("echo kind > effects"), Answer::text("Done.")]);
+    let server = scripted(vec![bash("rm -r mine"), bash("echo kind"), Answer::text("Done.")]);
     let flags = ["--agent", "careful", "--allow", "bash(echo *)", "--instructions", "Be brief.", "--max-calls", "7"];
     let mut client = Client::with(&place, &server, &flags);
     let trace = client.start("Do it.");
@@ -110,7 +110,7 @@ fn runs_are_started_as_the_flags_and_the_agents_file_say() {
     assert_eq!(
         (tools, &begun["rules"], &begun["preset"]["name"], &begun["limits"]["turns"], &begun["limits"]["calls"]),
         (
-            Vec::from(["bash"]),
+            Vec::from(["bash", "expand_window", "list_calls", "load_older_messages", "recall_result"]),
             &json!({"allow": ["bash(echo *)"], "deny": ["bash(rm *) # preset careful"]}),
             &json!("careful"),
             &json!(4),
@@ -124,7 +124,6 @@ fn runs_are_started_as_the_flags_and_the_agents_file_say() {
     let verdicts: Vec<&Value> =
         asked.filter_map(|event| event["data"]["calls"].get(0)).map(|call| &call["verdict"]["decision"]).collect();
     assert_eq!(verdicts, [&json!("deny"), &json!("allow")]);
-    assert_eq!(place.text("effects"), "kind\n");
 }
 
 #[test]

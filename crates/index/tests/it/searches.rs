@@ -40,9 +40,9 @@ async fn what_was_found_is_read_in_parts_and_each_place_once() {
             let hits = index.search("heron", most, after.as_ref()).unwrap();
             let Some(last) = hits.last() else { break };
             after = Some(last.place());
-            found.extend(hits.iter().map(|hit| {
-                format!("{} {} {} {}", hit.row.trace, hit.seq, hit.role, hit.shown.found)
-            }));
+            found.extend(
+                hits.iter().map(|hit| format!("{} {} {} {}", hit.row.trace, hit.seq, hit.role, hit.shown.found)),
+            );
         }
         assert_eq!(found, whole, "{most} at a time");
     }

@@ -199,7 +199,10 @@ async fn what_was_said_is_found_in_parts() {
     for wrong in ["abc", "abc.1", "MSBh.1", "MSBh.x", "."] {
         let answer = place.get(&format!("/api/search?q=heron&cursor={wrong}")).await;
         let is_one = wrong == "MSBh.1";
-        assert_eq!((answer.status, is_one || pointers(&answer.json()) == ["/cursor"]), (if is_one { 200 } else { 422 }, true));
+        assert_eq!(
+            (answer.status, is_one || pointers(&answer.json()) == ["/cursor"]),
+            (if is_one { 200 } else { 422 }, true)
+        );
     }
     place.end().await;
 }
