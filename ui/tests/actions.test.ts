@@ -93,7 +93,9 @@ test("a rewind shows the files first, puts them back, and goes on with what is s
   await page.keyboard.press("Escape");
 
   await open("Change it.");
-  await expect(dialog.getByRole("listitem")).toHaveText(["README.md"]);
+  const file = dialog.getByRole("listitem").filter({ hasText: "README.md" });
+  await expect(file.locator(".line.removed")).toHaveText(["-removed: hello all"]);
+  await expect(file.locator(".line.added")).toHaveText(["+added: hello world"]);
   await expect(dialog.getByRole("button", { name: "Go back" })).toBeDisabled();
   expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
   expect(await readme()).toContain("hello all");

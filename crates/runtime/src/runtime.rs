@@ -116,6 +116,11 @@ impl Runtime {
         Watcher::new(Arc::clone(&self.shared.config.store), scope.clone(), trace.clone(), from, handle)
     }
 
+    /// The same from the first event of a trace on that is begun here after this, without a look at its log.
+    pub fn watch_from_its_beginning(&self, scope: &Scope, trace: &TraceId) -> Watcher {
+        self.watch(scope, trace, 1).before_it_begins()
+    }
+
     /// Where the driving of a trace stands in this process, now and whenever it changes. Cheaper than a [`Watcher`] for
     /// those who do not want to see its events.
     pub fn phase(&self, scope: &Scope, trace: &TraceId) -> watch::Receiver<Phase> {

@@ -148,7 +148,10 @@ impl Runs {
         }
         let mark = mark(host, trace);
         // One that cannot be marked goes on all the same; after a crash a person has to go on with it.
-        let _ = std::fs::create_dir_all(marks(host)).and_then(|()| std::fs::write(&mark, format!("{deaths}\n")));
+        let text = format!("{deaths}\n");
+        if std::fs::write(&mark, &text).is_err() {
+            let _ = std::fs::create_dir_all(marks(host)).and_then(|()| std::fs::write(&mark, &text));
+        }
         drop(homes);
         let mut phases = host.runtime().phase(host.whose(), trace);
         let (runs, trace) = (self.clone(), trace.clone());

@@ -103,7 +103,8 @@ pub(crate) fn find(places: &Places) -> Roots {
 }
 
 fn root(layer: Layer, path: PathBuf) -> Option<Root> {
-    let real = path.canonicalize().ok().filter(|real| real.is_dir())?;
+    // Most of them are not there, which is sooner known than where they lead.
+    let real = path.is_dir().then(|| path.canonicalize().ok())??;
     Some(Root { layer, path, real })
 }
 

@@ -8,13 +8,10 @@ use crate::ui::text::{count, number, one_line, were};
 use clap::Args;
 use mainpath::runtime::files::{Fate, FilePlan};
 use mainpath::store::StoreError;
-use mainpath::tools::FileNow;
-use mainpath::trace::{ReadTrace, Restore, RestoreTo, Restored};
+use mainpath::trace::{FileDiff, ReadTrace, Restore, RestoreTo, Restored, file_diff};
 use mainpath::types::Seq;
 use mainpath::types::{FileState, TraceId};
 use mainpath::{Installation, Logs};
-use similar::TextDiff;
-use std::time::Duration;
 
 /// What becomes of the files.
 #[derive(Args, Clone, Copy, Debug, Default)]
@@ -50,9 +47,6 @@ pub struct RestoreArgs {
     #[arg(long, conflicts_with = "dry_run")]
     pub force: bool,
 }
-
-/// Lines of one file's diff that are shown at most.
-const DIFF_LINES: usize = 200;
 
 /// `mainpath restore`
 pub async fn restore(args: RestoreArgs) -> Result<Exit, Failure> {
@@ -208,40 +202,24 @@ async fn show(logs: &Logs, planned: &Restored) -> Result<(), Failure> {
     let changed: Vec<&FilePlan> = planned.files.iter().filter(|plan| plan.fate != Fate::Same).collect();
     for plan in &changed {
         out(&told_of(plan, "would be "))?;
-        if matches!(plan.fate, Fate::Lost(_)) {
-            continue;
+        if let Some(diff) = file_diff(logs.scoped(), plan).await? {
+            out(&in_lines(&plan.path, &diff))?;
         }
-        let then = match plan.then.blob() {
-            Some(hash) => logs.scoped().get_blob(hash).await?,
-            None => Vec::new(),
-        };
-        let then = if matches!(plan.then, FileState::Link { .. }) { link_to(&then) } else { then };
-        let now = match &plan.now {
-            FileNow::File { content, .. } => content.clone(),
-            FileNow::Link { target } => link_to(target),
-            FileNow::Absent | FileNow::Folder | FileNow::Large | FileNow::Other => Vec::new(),
-        };
-        out(&diff(&plan.path, &now, &then))?;
     }
     told_besides(changed.is_empty(), planned.unseen).iter().try_for_each(|line| out(line))
 }
 
-/// A link as a diff shows it.
-fn link_to(target: &[u8]) -> Vec<u8> {
-    [b"a link to ", target, b"\n"].concat()
-}
-
-fn diff(path: &str, now: &[u8], then: &[u8]) -> String {
-    let (Ok(now), Ok(then)) = (std::str::from_utf8(now), std::str::from_utf8(then)) else {
-        let (now, then) = (count(now.len() as u64, "byte"), number(then.len() as u64));
-        return format!("    not text: {now} now, {then} then");
+fn in_lines(path: &str, diff: &FileDiff) -> String {
+    let (lines, more) = match diff {
+        FileDiff::Bytes { now, then } => {
+            return format!("    not text: {} now, {} then", count(*now, "byte"), number(*then));
+        }
+        FileDiff::Text { lines, .. } if lines.is_empty() => return String::new(),
+        FileDiff::Text { lines, more } => (lines, *more),
     };
-    let diff = TextDiff::configure().timeout(Duration::from_secs(1)).diff_lines(now, then);
-    let text = diff.unified_diff().header(&format!("{path} (now)"), &format!("{path} (then)")).to_string();
-    let mut lines: Vec<String> = text.lines().map(|line| format!("    {}", one_line(line))).collect();
-    if lines.len() > DIFF_LINES {
-        let more = lines.len() - DIFF_LINES;
-        lines.truncate(DIFF_LINES);
+    let head = [format!("--- {path} (now)"), format!("+++ {path} (then)")];
+    let mut lines: Vec<String> = head.iter().chain(lines).map(|line| format!("    {}", one_line(line))).collect();
+    if more > 0 {
         lines.push(format!("    … {}", count(more as u64, "more line")));
     }
     lines.join("\n")

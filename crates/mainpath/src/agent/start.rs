@@ -36,12 +36,11 @@ impl Agent {
         };
         said.extend(skill);
         said.push(if has_memory { host.first_message(task).await } else { Mail::message(task) });
+        // Followed before it begins: what it does is told, and need not be read.
+        let run = Run::before_it_begins(Trace::new(host.clone(), id.clone()));
         match host.runtime().start_with(host.scope(), &id, spec, said).await {
             Err(RuntimeError::Exists(_)) if once.is_some() => lost(host, once, &id).await,
-            done => {
-                done?;
-                Ok(Run::first(Trace::new(host.clone(), id)))
-            }
+            done => done.map(|()| run).map_err(Error::from),
         }
     }
 

@@ -6,18 +6,18 @@ use super::playing::{CallAt, Playing, SeedEnd, was_open};
 use super::provider::RecordedModel;
 use super::step::RecordedStep;
 use crate::children::Kin;
-use crate::event::RunEvent;
 use crate::host::{Inner, Kept};
 use crate::rules::{MakePolicy, Sources};
 use crate::{Error, Host, Installation, Outcome, Run, Trace};
 use mainpath_core::CallState;
 use mainpath_providers::Registry;
-use mainpath_runtime::{Config, EnvModels, Hooks, Mail, Models, Runtime, new_trace_id};
+use mainpath_runtime::{Config, EnvModels, Hooks, Mail, Models, Phase, Runtime, Waiting, new_trace_id};
 use mainpath_sandbox::Launcher;
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{LocalScheduler, MemoryStore, Salts, Scheduler, Store};
 use mainpath_tools::ToolDoc;
 use mainpath_types::{CallId, Event, FinishReason, MessageMode, Part, Seq, Spec, ToolOutput, text_of};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -171,8 +171,9 @@ async fn begin(trace: &Trace, spec: Spec, seed: Option<PlaySeed>, playing: &Play
         let Some(RecordedStep::Said { parts, .. }) = playing.recording.first() else {
             return Err(Error::invalid("the recording does not begin with what was said to the agent"));
         };
+        let run = Run::before_it_begins(trace.clone());
         host.runtime().start_with(host.scope(), id, spec, vec![said(parts)]).await?;
-        return Ok(Run::first(trace.clone()));
+        return Ok(run);
     };
     for bytes in blobs {
         host.at(id).scoped().put_blob(bytes).await?;
@@ -195,22 +196,33 @@ fn said(parts: &[Part]) -> Mail {
 }
 
 /// Follows a run to its end, and decides where somebody decided then.
-async fn follow(mut run: Run, playing: &Playing) -> Result<Outcome, Error> {
+async fn follow(run: Run, playing: &Playing) -> Result<Outcome, Error> {
     let trace = run.trace().clone();
-    while let Some(event) = run.next().await {
-        match event? {
-            RunEvent::ApprovalRequired(pending) => decide(&trace, pending.call, playing).await?,
-            RunEvent::QuestionAsked(question) => {
-                let recorded = playing.recorded_call(question.call).await?.and_then(|at| at.call.output.as_ref());
-                match recorded {
-                    Some(output) => answer(&trace, question.call, output, playing).await?,
-                    None => playing.stop().await?,
+    let mut phases = trace.host().runtime().phase(trace.host().scope(), trace.id());
+    let (mut outcome, mut asked) = (std::pin::pin!(run.outcome()), BTreeSet::new());
+    loop {
+        let waiting = match &*phases.borrow_and_update() {
+            Phase::Parked(waiting) => waiting.clone(),
+            _ => Vec::new(),
+        };
+        for one in waiting {
+            match one {
+                Waiting::Approval(call) if asked.insert(one) => decide(&trace, call, playing).await?,
+                Waiting::Answer(call) if asked.insert(one) => {
+                    match playing.recorded_call(call).await?.and_then(|at| at.call.output.as_ref()) {
+                        Some(output) => answer(&trace, call, output, playing).await?,
+                        None => playing.stop().await?,
+                    }
                 }
+                _ => {}
             }
-            _ => {}
+        }
+        tokio::select! {
+            biased;
+            ended = &mut outcome => return ended,
+            changed = phases.changed() => changed.map_err(|_| Error::failed("the host has ended"))?,
         }
     }
-    run.outcome().await
 }
 
 /// Answers a question in the words of then. Who answered, and whether anybody did, is as it was recorded.

@@ -2,6 +2,7 @@
 
 use super::bound::Bound;
 use super::pending::first_open;
+use super::seen::{Seeing, Seen};
 use super::telling::Telling;
 use crate::event::RunEvent;
 use crate::{Error, Trace};
@@ -30,10 +31,28 @@ struct ChildCall {
 /// What who holds a run and who follows it know of one another.
 #[derive(Default)]
 pub(super) struct Followed {
-    /// The event with which the run ended; nothing while it has not, and where it never began.
-    pub finished: OnceLock<EventId>,
+    /// How the run ended; nothing while it has not, and where it never began.
+    pub finished: OnceLock<Finished>,
     /// Whether nobody looks at its events any more: only its end counts.
     pub is_unseen: AtomicBool,
+}
+
+/// A run that has ended.
+pub(super) struct Finished {
+    /// The event with which it did.
+    pub event: EventId,
+    /// The log up to there, if all of it was kept.
+    pub seen: Option<Seen>,
+}
+
+/// What is followed.
+pub(super) struct Follow {
+    /// Who is told of everything from the first event on.
+    pub watcher: Watcher,
+    /// The first event that is told.
+    pub from: EventId,
+    /// Which run.
+    pub bound: Bound,
 }
 
 pub(super) struct Following {
@@ -52,14 +71,15 @@ pub(super) struct Following {
     bound: Bound,
     /// How it ended, and whether somebody looks.
     followed: Arc<Followed>,
+    /// What was seen while nobody looked.
+    seeing: Seeing,
     ended: bool,
 }
 
 impl Following {
     /// From an event on, until what is bound has ended; that is noted in `followed`.
-    pub fn new(trace: &Trace, from: EventId, bound: Bound, followed: Arc<Followed>) -> Following {
-        let host = trace.host();
-        let watcher = host.runtime().watch(host.scope(), trace.id(), 1);
+    pub fn new(trace: &Trace, follow: Follow, followed: Arc<Followed>) -> Following {
+        let Follow { watcher, from, bound } = follow;
         Following {
             trace: trace.clone(),
             phases: watcher.phase(),
@@ -71,6 +91,7 @@ impl Following {
             begun: false,
             bound,
             followed,
+            seeing: Seeing::default(),
             ended: false,
         }
     }
@@ -162,6 +183,9 @@ impl Following {
         while let Some(live) = self.watcher.told() {
             self.take(live).await?;
         }
+        if self.ended {
+            return Ok(());
+        }
         let host = self.trace.host().clone();
         let log = host.store().read(host.scope(), self.trace.id(), self.telling.last + 1).await?;
         let head = log.events.last().map_or(0, |event| event.id);
@@ -178,16 +202,25 @@ impl Following {
         if self.ended {
             return Ok(());
         }
-        match self.followed.is_unseen.load(Ordering::Relaxed) {
-            true => self.telling.pass(&live),
-            false => self.telling.take(&live).await?,
+        match (self.followed.is_unseen.load(Ordering::Relaxed), &live) {
+            (true, live) => {
+                self.telling.pass(live);
+                if let Live::Event(event) = live {
+                    self.seeing.note(event);
+                }
+            }
+            (false, live) => {
+                self.seeing.stop();
+                self.telling.take(live).await?;
+            }
         }
         if let Live::Event(event) = &live
             && event.id >= self.from
             && self.bound.see(event, self.telling.state().counts.runs)?
         {
             self.ended = true;
-            let _ = self.followed.finished.set(event.id);
+            let finished = Finished { event: event.id, seen: self.seeing.all(self.telling.state()) };
+            let _ = self.followed.finished.set(finished);
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ mod following;
 mod outcome;
 mod pending;
 mod record;
+mod seen;
 mod telling;
 
 pub use outcome::{Outcome, Status};
@@ -17,7 +18,7 @@ use crate::watching::WatchFrom;
 use crate::{Error, Trace};
 use bound::Bound;
 use family::Family;
-use following::{Followed, Following};
+use following::{Follow, Followed, Following};
 use futures_util::{Stream, StreamExt};
 use mainpath_runtime::{Mail, Phase};
 use mainpath_types::{CallId, EventId, Part, Seq};
@@ -43,8 +44,19 @@ pub struct Run {
 impl Run {
     /// Follows what was begun for a trace, from an event on, 1 being the first.
     pub(crate) fn follow(trace: Trace, from: EventId, bound: Bound) -> Run {
-        let followed = Arc::new(Followed::default());
-        let following = Following::new(&trace, from, bound, Arc::clone(&followed));
+        let watcher = trace.host().runtime().watch(trace.host().scope(), trace.id(), 1);
+        Run::followed(trace, Follow { watcher, from, bound })
+    }
+
+    /// The first run of a trace that is begun after this.
+    pub(crate) fn before_it_begins(trace: Trace) -> Run {
+        let watcher = trace.host().runtime().watch_from_its_beginning(trace.host().scope(), trace.id());
+        Run::followed(trace, Follow { watcher, from: 1, bound: Bound::Next })
+    }
+
+    fn followed(trace: Trace, follow: Follow) -> Run {
+        let (followed, bound) = (Arc::new(Followed::default()), follow.bound);
+        let following = Following::new(&trace, follow, Arc::clone(&followed));
         let next = |mut following: Following| async move { following.next().await.map(|event| (event, following)) };
         let events = futures_util::stream::unfold(following, next);
         Run { trace, events: Box::pin(events.fuse()), followed, is_one: bound != Bound::All }
@@ -86,7 +98,7 @@ impl Run {
             on_event(&event?);
         }
         match self.followed.finished.get() {
-            Some(finished) => self.trace.outcome_at(*finished).await,
+            Some(finished) => self.trace.outcome_of(finished).await,
             None if self.is_one => Err(self.trace.unfinished().await?),
             None => self.trace.outcome().await,
         }

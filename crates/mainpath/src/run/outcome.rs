@@ -1,8 +1,9 @@
 //! How a run ended, and how a trace stands.
 
+use super::following::Finished;
 use crate::trace::Read;
 use crate::{Error, ErrorKind, Trace};
-use mainpath_core::pending;
+use mainpath_core::{Bodies, State, pending};
 use mainpath_runtime::run_stats::runs;
 use mainpath_runtime::{Waiting, views};
 use mainpath_types::{Event, EventId, EventKind, FinishReason, Micros, ModelError, Usage};
@@ -79,9 +80,14 @@ impl Trace {
 
     /// How the run ended that this event ends.
     pub(super) async fn outcome_at(&self, finished: EventId) -> Result<Outcome, Error> {
-        self.ended(&self.look().await?.up_to(finished))
-            .await?
-            .ok_or_else(|| Error::failed(format!("event {finished} ends no run")))
+        self.ended(&self.look().await?.up_to(finished)).await?.ok_or_else(|| ends_none(finished))
+    }
+
+    /// The same for one that was followed to its end.
+    pub(super) async fn outcome_of(&self, finished: &Finished) -> Result<Outcome, Error> {
+        let Some(seen) = &finished.seen else { return self.outcome_at(finished.event).await };
+        let events = seen.events.iter().map(AsRef::as_ref);
+        self.ended_in(&seen.state, events, seen).await?.ok_or_else(|| ends_none(finished.event))
     }
 
     /// Why there is no outcome.
@@ -107,17 +113,26 @@ impl Trace {
     }
 
     async fn ended(&self, read: &Read) -> Result<Option<Outcome>, Error> {
-        let Read { log, state, .. } = read;
-        let ending = views::ending(self.host().at(self.id()).scoped(), state, read).await?;
+        self.ended_in(&read.state, read.log.events.iter(), read).await
+    }
+
+    /// How the last run of these events ended, which make this state.
+    async fn ended_in<'a>(
+        &self,
+        state: &State,
+        events: impl DoubleEndedIterator<Item = &'a Event> + Clone,
+        bodies: &(dyn Bodies + Send + Sync),
+    ) -> Result<Option<Outcome>, Error> {
+        let ending = views::ending(self.host().at(self.id()).scoped(), state, bodies).await?;
         let Some(ending) = ending else { return Ok(None) };
-        let stats = runs(self.id(), &log.events).pop().unwrap_or_default();
+        let stats = runs(self.id(), events.clone()).pop().unwrap_or_default();
         let spent = stats.counts.spent();
         Ok(Some(Outcome {
             run: stats.run,
             reason: ending.reason,
             answer: ending.answer,
             is_said: ending.is_said,
-            error: (ending.reason == FinishReason::ModelError).then(|| last_failure(&log.events)).flatten(),
+            error: (ending.reason == FinishReason::ModelError).then(|| last_failure(events)).flatten(),
             turns: stats.counts.turns.count,
             usage: spent.usage,
             cost: spent.cost,
@@ -126,8 +141,12 @@ impl Trace {
     }
 }
 
-fn last_failure(events: &[Event]) -> Option<ModelError> {
-    events.iter().rev().find_map(|event| match &event.kind {
+fn ends_none(event: EventId) -> Error {
+    Error::failed(format!("event {event} ends no run"))
+}
+
+fn last_failure<'a>(events: impl DoubleEndedIterator<Item = &'a Event>) -> Option<ModelError> {
+    events.rev().find_map(|event| match &event.kind {
         EventKind::ModelFailed(data) => Some(data.error.clone()),
         _ => None,
     })

@@ -31,6 +31,46 @@ async fn an_agent_uses_a_tool_of_its_hosts_and_says_how_it_ended() {
     assert_eq!(outcome.tools, BTreeMap::from([("count_words".to_string(), 1)]));
 }
 
+/// A script of so many turns with a call each, and an answer.
+fn turns(many: usize) -> String {
+    let call = |n| format!("[[turn]]\ncalls = [{{ tool = \"count_words\", args = {{ text = \"{n} a\" }} }}]\n");
+    let calls: String = (1..many).map(call).collect();
+    format!("{calls}[[turn]]\nfinal = \"Counted {many}.\"\nusage = {{ input = 80, output = 5 }}\n")
+}
+
+#[tokio::test]
+async fn how_a_run_ended_is_the_same_whether_it_was_only_waited_for_followed_or_read_from_its_log() {
+    for many in [1, 3, 120] {
+        let place = Place::new(&turns(many));
+        let host = place.host().await;
+        let limits = LimitOptions { turns: Some(0), ..LimitOptions::default() };
+        let agent = || {
+            let options = AgentOptions { limits: limits.clone(), ..AgentOptions::default() };
+            host.agent(place.model()).options(options).workspace(place.work())
+        };
+        let run = agent().start("Count.").await.unwrap();
+        let trace = run.trace().clone();
+        let waited = run.outcome().await.unwrap();
+        assert_eq!((waited.answer.as_str(), waited.turns), (format!("Counted {many}.").as_str(), many as u64));
+        assert_eq!(waited, trace.outcome().await.unwrap(), "{many}");
+        // Of one that has ended before anybody asks, and of one whose events were looked at.
+        let run = agent().start("Count.").await.unwrap();
+        let trace = run.trace().clone();
+        while trace.outcome().await.is_err() {
+            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+        }
+        assert_eq!(run.outcome().await.unwrap(), waited, "{many}");
+        let mut run = agent().start("Count.").await.unwrap();
+        run.next().await.unwrap().unwrap();
+        assert_eq!(run.outcome().await.unwrap(), waited, "{many}");
+        // A later run is told by itself, with what came before in the log.
+        let later = trace.say("Again.").await.unwrap();
+        let outcome = later.outcome().await.unwrap();
+        assert_eq!(outcome, trace.outcome().await.unwrap());
+        assert_eq!(outcome.run, 2);
+    }
+}
+
 #[tokio::test]
 async fn a_call_that_is_asked_waits_for_the_host_and_runs_as_it_was_shown() {
     let place = Place::new(WRITE);

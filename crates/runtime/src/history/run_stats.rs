@@ -140,7 +140,7 @@ impl Counts {
 }
 
 /// The runs of a log, oldest first. What a fork has from another trace is counted there.
-pub fn runs(trace: &TraceId, events: &[Event]) -> Vec<RunStats> {
+pub fn runs<'a>(trace: &TraceId, events: impl IntoIterator<Item = &'a Event>) -> Vec<RunStats> {
     let mut state = State::new(trace.clone());
     let (mut runs, mut tools): (Vec<RunStats>, Tools) = (Vec::new(), Tools::default());
     let (mut specs, mut turn): (BTreeMap<EventId, &Spec>, Option<Millis>) = (BTreeMap::new(), None);

@@ -43,7 +43,7 @@ pub enum Phase {
 }
 
 /// Whom or what a parked trace waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Waiting {
     /// A call waits for an approval.
     Approval(CallId),

@@ -72,6 +72,11 @@ impl Watcher {
         Watcher { store, scope, trace, next, live, backlog, handle, behind: true, settled }
     }
 
+    /// The same for a trace that is begun after this: it will be told of every event, so its log need not be read.
+    pub(crate) fn before_it_begins(self) -> Watcher {
+        Watcher { behind: false, ..self }
+    }
+
     /// The next thing to see. Waits for it; `Err` when the log cannot be read.
     pub async fn next(&mut self) -> Result<Live, StoreError> {
         loop {

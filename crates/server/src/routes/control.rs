@@ -8,8 +8,9 @@ use crate::call::{Answer, Call, Nothing};
 use crate::problem::Problem;
 use crate::route::{Route, group};
 use mainpath::Trace;
-use mainpath::trace::{Point, Restored};
-use mainpath::types::{CallId, Seq, TraceId};
+use mainpath::runtime::files::Fate;
+use mainpath::trace::{FileDiff, Point, Restored};
+use mainpath::types::{CallId, FileState, Seq, TraceId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -200,7 +201,27 @@ struct RestoredFiles {
     restored: Vec<String>,
     /// Files that are not, with why.
     left: Vec<String>,
+    /// Where it is only said what would be done: what would become of each file that is put back, or would be by force.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    changes: Vec<FileChange>,
 }
+
+/// What would become of a file.
+#[derive(Serialize, JsonSchema)]
+struct FileChange {
+    /// Which: the path from the workspace's root.
+    path: String,
+    /// Whether it would be removed: there was none.
+    removed: bool,
+    /// A unified diff from now to then, without known secrets; nothing where it is no text, or only its mode differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff: Option<String>,
+    /// How many lines of the diff are left out at its end.
+    more_lines: usize,
+}
+
+/// So many files are shown with what would become of them.
+const MOST_CHANGES: usize = 100;
 
 async fn restore(call: Call<Nothing, RestoreBody>) -> Result<RestoredFiles, Problem> {
     let trace = call.trace().await?;
@@ -209,10 +230,25 @@ async fn restore(call: Call<Nothing, RestoreBody>) -> Result<RestoredFiles, Prob
         call.needs(Scope::Approve, "force")?;
     }
     let to = Point::Message(Seq(at_sequence));
-    let done = if dry_run { trace.plan_restore(to).await? } else { trace.restore(to, force).await? };
-    Ok(listed(&done))
+    if !dry_run {
+        return Ok(listed(&trace.restore(to, force).await?));
+    }
+    let mut planned = trace.plan_restore(to).await?;
+    let listed = listed(&planned);
+    planned.files.retain(|plan| matches!(plan.fate, Fate::Restore | Fate::Foreign));
+    planned.files.truncate(MOST_CHANGES);
+    let diffs = trace.file_diffs(&planned).await?;
+    let changes = planned.files.iter().zip(diffs).map(|(plan, diff)| {
+        let (lines, more_lines) = match diff {
+            Some(FileDiff::Text { lines, more }) => (lines, more),
+            _ => (Vec::new(), 0),
+        };
+        let diff = Some(lines.join("\n")).filter(|diff| !diff.is_empty());
+        FileChange { path: plan.path.clone(), removed: plan.then == FileState::Absent, diff, more_lines }
+    });
+    Ok(RestoredFiles { changes: changes.collect(), ..listed })
 }
 
 fn listed(done: &Restored) -> RestoredFiles {
-    RestoredFiles { restored: done.restored_files(), left: done.left_files() }
+    RestoredFiles { restored: done.restored_files(), left: done.left_files(), changes: Vec::new() }
 }

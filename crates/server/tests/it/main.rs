@@ -5,6 +5,7 @@
 mod access;
 mod agent_core;
 mod bodies;
+mod files;
 mod fuzz;
 mod metrics;
 mod misuse;

@@ -130,6 +130,8 @@ export default {
     forkAbout: "A new run begins with a copy of everything up to this message. This run stays as it is.",
     message: "What to say instead",
     files: "Files that have changed since this message:",
+    removed: "would be removed",
+    moreLines: "{n} more line | {n} more lines",
     filesNone: "No file was changed by the run since this message.",
     filesKept: "Cannot be put back:",
     filesLoading: "Looking which files would change …",

@@ -130,6 +130,8 @@ const run: Texts["run"] = {
     forkAbout: "新运行以此消息之前所有内容的副本开始。本运行保持不变。",
     message: "改说什么",
     files: "自此消息以来更改的文件：",
+    removed: "将被删除",
+    moreLines: "还有 {n} 行",
     filesNone: "自此消息以来运行没有更改任何文件。",
     filesKept: "无法恢复：",
     filesLoading: "正在查看哪些文件会改变…",
