@@ -1484,7 +1484,7 @@ export interface components {
             /** @description Why the run ended. */
             finish_reason: components["schemas"]["FinishReason"];
             /** @description The calls, in their order. */
-            trace: components["schemas"]["Step"][];
+            trace: components["schemas"]["AgentCoreStep"][];
             /** @description The tools that ran. */
             used_tools: {
                 [key: string]: components["schemas"]["UsedTool"];
@@ -1501,6 +1501,25 @@ export interface components {
             messages_json?: components["schemas"]["Conversation"] | null;
             /** @description What it is to do. */
             prompt?: string | null;
+        };
+        /** @description A call. */
+        AgentCoreStep: {
+            /** @description What was to be done. */
+            action: components["schemas"]["Action"];
+            /**
+             * Format: uint64
+             * @description How long it ran, in milliseconds.
+             */
+            elapsed_ms: number;
+            /** @description A code, where it did not go well: `denied`, `refused`, `timeout`, `skipped`, `interrupted`, or the tool's own. */
+            error?: string | null;
+            /** @description What the model was shown of its result. */
+            observation: string;
+            /**
+             * Format: uint32
+             * @description Which answer of the model wanted it, from 1.
+             */
+            step: number;
         };
         /** @description An answer. */
         AnswerBody: {
@@ -1691,6 +1710,8 @@ export interface components {
             /** @description Why. */
             cause: components["schemas"]["CancelCause"];
         };
+        /** @description What is decided. */
+        CallDecision: "approve" | "deny";
         /** @description `call_delayed`. */
         CallDelayed: {
             /** @description The call. */
@@ -2112,7 +2133,7 @@ export interface components {
                 [key: string]: unknown;
             } | null;
             /** @description What is decided. */
-            decision: components["schemas"]["Decision2"];
+            decision: components["schemas"]["CallDecision"];
             /** @description With an approval: the rule that is offered with the call holds for later ones. `always` needs the scope `admin`. */
             for?: components["schemas"]["Lasting"] | null;
             /** @description With a denial: why. */
@@ -2125,8 +2146,6 @@ export interface components {
         };
         /** @description What policy says. */
         Decision: "allow" | "ask" | "deny";
-        /** @description What is decided. */
-        Decision2: "approve" | "deny";
         /**
          * @description An argument that says where a call goes or to whom (a recipient, an address, an account, an id, a path), whose value was said by
          *     no person of the trace and stands in no field that a server fills.
@@ -2556,6 +2575,20 @@ export interface components {
             /** @description Which: the path from the workspace's root, no link on the way. */
             path: string;
         };
+        /** @description What would become of a file. */
+        FilePreview: {
+            /** @description A unified diff from now to then, without known secrets; nothing where it is no text, or only its mode differs. */
+            diff?: string | null;
+            /**
+             * Format: uint
+             * @description How many lines of the diff are left out at its end.
+             */
+            more_lines: number;
+            /** @description Which: the path from the workspace's root. */
+            path: string;
+            /** @description Whether it would be removed: there was none. */
+            removed: boolean;
+        };
         /** @description What a file was at a moment. */
         FileState: {
             /** @constant */
@@ -2739,12 +2772,12 @@ export interface components {
             /** @constant */
             op: "set";
             /** @description The steps, each after the one that it serves. */
-            steps: components["schemas"]["Step2"][];
+            steps: components["schemas"]["Step"][];
         } | {
             /** @constant */
             op: "update";
             /** @description The steps, each after the one that it serves. */
-            steps: components["schemas"]["Step2"][];
+            steps: components["schemas"]["Step"][];
         } | {
             /** @description What is taken to be so. */
             assumptions?: string[] | null;
@@ -2918,71 +2951,8 @@ export interface components {
             /** @description What it is. */
             to: unknown;
         };
-        /** @description Limits of a run. 0 takes one away. */
-        Limits: {
-            /**
-             * Format: uint64
-             * @description Seconds that an approval is waited for.
-             * @default null
-             */
-            approval_timeout_s?: number | null;
-            /**
-             * Format: uint64
-             * @description Seconds of one tool call.
-             * @default null
-             */
-            call_timeout_s?: number | null;
-            /**
-             * Format: uint32
-             * @description Tool calls in one turn.
-             * @default null
-             */
-            max_calls_per_turn?: number | null;
-            /**
-             * Format: uint64
-             * @description Money, in millionths.
-             * @default null
-             */
-            max_cost_micros?: number | null;
-            /**
-             * Format: uint32
-             * @description Model turns.
-             * @default null
-             */
-            max_iterations?: number | null;
-            /**
-             * Format: uint32
-             * @description Scripts of skills.
-             * @default null
-             */
-            max_script_runs?: number | null;
-            /**
-             * Format: uint64
-             * @description Tokens, input and output together.
-             * @default null
-             */
-            max_tokens?: number | null;
-            /**
-             * Format: uint32
-             * @description Tool calls.
-             * @default null
-             */
-            max_tool_calls?: number | null;
-            /**
-             * Format: uint32
-             * @description Turns in a row in which the same tool may fail.
-             * @default null
-             */
-            repeated_failures?: number | null;
-            /**
-             * Format: uint64
-             * @description Seconds of the run, waiting for people excluded.
-             * @default null
-             */
-            timeout_s?: number | null;
-        };
         /** @description The limits of a run. `None` and 0 mean unlimited; every limit counts per run. */
-        Limits2: {
+        Limits: {
             /**
              * Format: uint64
              * @description How long an approval is waited for, in milliseconds; then the call is denied.
@@ -3100,39 +3070,39 @@ export interface components {
             window_messages?: number | null;
         };
         /** @description A list. */
-        List: {
-            /** @description Its items, as the command says them with `--json`. */
-            items: components["schemas"]["ListedPreset"][];
-        };
-        /** @description A list. */
-        List2: {
-            /** @description Its items, as the command says them with `--json`. */
-            items: components["schemas"]["ToolSpec"][];
-        };
-        /** @description A list. */
-        List3: {
-            /** @description Its items, as the command says them with `--json`. */
-            items: components["schemas"]["SkillRow"][];
-        };
-        /** @description A list. */
-        List4: {
-            /** @description Its items, as the command says them with `--json`. */
-            items: components["schemas"]["ListedModel"][];
-        };
-        /** @description A list. */
-        List5: {
-            /** @description Its items, as the command says them with `--json`. */
-            items: components["schemas"]["Session"][];
-        };
-        /** @description A list. */
-        List6: {
+        ListOfExperience: {
             /** @description Its items, as the command says them with `--json`. */
             items: components["schemas"]["Experience"][];
         };
         /** @description A list. */
-        List7: {
+        ListOfListedModel: {
+            /** @description Its items, as the command says them with `--json`. */
+            items: components["schemas"]["ListedModel"][];
+        };
+        /** @description A list. */
+        ListOfListedPreset: {
+            /** @description Its items, as the command says them with `--json`. */
+            items: components["schemas"]["ListedPreset"][];
+        };
+        /** @description A list. */
+        ListOfListedRule: {
             /** @description Its items, as the command says them with `--json`. */
             items: components["schemas"]["ListedRule"][];
+        };
+        /** @description A list. */
+        ListOfSession: {
+            /** @description Its items, as the command says them with `--json`. */
+            items: components["schemas"]["Session"][];
+        };
+        /** @description A list. */
+        ListOfSkillRow: {
+            /** @description Its items, as the command says them with `--json`. */
+            items: components["schemas"]["SkillRow"][];
+        };
+        /** @description A list. */
+        ListOfToolSpec: {
+            /** @description Its items, as the command says them with `--json`. */
+            items: components["schemas"]["ToolSpec"][];
         };
         /** @description Which traces. */
         ListQuery: {
@@ -3455,12 +3425,8 @@ export interface components {
              */
             limit?: number | null;
             /** @description Which messages. */
-            mode?: components["schemas"]["Mode"];
+            mode?: components["schemas"]["WhichMessages"];
         };
-        /** @description Which messages. */
-        Mode: "main_path" | "all";
-        /** @description Whether there are turns. */
-        Mode2: "agent" | "call";
         /** @description A model. */
         Model: {
             /**
@@ -3767,13 +3733,13 @@ export interface components {
             /** @description What is added to the system text. */
             instructions?: string | null;
             /** @description Its limits. */
-            limits?: components["schemas"]["Limits"];
+            limits?: components["schemas"]["NewAgentLimits"];
             /** @description The same as a conversation in the form of any vendor, the last message being a user's. */
             messages?: {
                 [key: string]: unknown;
             }[] | null;
             /** @description `call`: one call of the model, without tools. */
-            mode?: components["schemas"]["Mode2"];
+            mode?: components["schemas"]["NewAgentMode"];
             /** @description The model, such as `anthropic:NAME`; without it the one that the server is configured for. */
             model?: string | null;
             /** @description A name for its trace: one line of at most 80 letters. */
@@ -3792,7 +3758,7 @@ export interface components {
             /** @description The same by the name of a file of the server's. */
             prompt_name?: string | null;
             /** @description Rules for it besides those of the server. */
-            rules?: components["schemas"]["Rules"];
+            rules?: components["schemas"]["NewAgentRules"];
             /** @description The only skills that it may use, which are loaded from the beginning. */
             skills?: string[] | null;
             /** @description A system text in the place of Mainpath's own. */
@@ -3812,6 +3778,89 @@ export interface components {
             uid?: string | null;
             /** @description The folder that it works in, within those that the server allows. */
             workspace?: string | null;
+        };
+        /** @description Limits of a run. 0 takes one away. */
+        NewAgentLimits: {
+            /**
+             * Format: uint64
+             * @description Seconds that an approval is waited for.
+             * @default null
+             */
+            approval_timeout_s?: number | null;
+            /**
+             * Format: uint64
+             * @description Seconds of one tool call.
+             * @default null
+             */
+            call_timeout_s?: number | null;
+            /**
+             * Format: uint32
+             * @description Tool calls in one turn.
+             * @default null
+             */
+            max_calls_per_turn?: number | null;
+            /**
+             * Format: uint64
+             * @description Money, in millionths.
+             * @default null
+             */
+            max_cost_micros?: number | null;
+            /**
+             * Format: uint32
+             * @description Model turns.
+             * @default null
+             */
+            max_iterations?: number | null;
+            /**
+             * Format: uint32
+             * @description Scripts of skills.
+             * @default null
+             */
+            max_script_runs?: number | null;
+            /**
+             * Format: uint64
+             * @description Tokens, input and output together.
+             * @default null
+             */
+            max_tokens?: number | null;
+            /**
+             * Format: uint32
+             * @description Tool calls.
+             * @default null
+             */
+            max_tool_calls?: number | null;
+            /**
+             * Format: uint32
+             * @description Turns in a row in which the same tool may fail.
+             * @default null
+             */
+            repeated_failures?: number | null;
+            /**
+             * Format: uint64
+             * @description Seconds of the run, waiting for people excluded.
+             * @default null
+             */
+            timeout_s?: number | null;
+        };
+        /** @description Whether there are turns. */
+        NewAgentMode: "agent" | "call";
+        /** @description Rules for one agent, such as `bash(cargo test *)`. */
+        NewAgentRules: {
+            /**
+             * @description What is allowed without asking. Needs the scope `approve`.
+             * @default []
+             */
+            allow?: string[];
+            /**
+             * @description What is always asked about.
+             * @default []
+             */
+            ask?: string[];
+            /**
+             * @description What is denied, whatever else allows it.
+             * @default []
+             */
+            deny?: string[];
         };
         /** @description `observation_recorded`: what the model sees of a call. */
         Observation: components["schemas"]["CallResolved"] | {
@@ -4642,6 +4691,8 @@ export interface components {
         };
         /** @description What was done to files, or would be. */
         RestoredFiles: {
+            /** @description Where it is only said what would be done: what would become of each file that is put back, or would be by force. */
+            changes: components["schemas"]["FilePreview"][];
             /** @description Files that are not, with why. */
             left: string[];
             /** @description Files that are as they were. */
@@ -4710,24 +4761,6 @@ export interface components {
             name: string;
             /** @description What it said. */
             text: string;
-        };
-        /** @description Rules for one agent, such as `bash(cargo test *)`. */
-        Rules: {
-            /**
-             * @description What is allowed without asking. Needs the scope `approve`.
-             * @default []
-             */
-            allow?: string[];
-            /**
-             * @description What is always asked about.
-             * @default []
-             */
-            ask?: string[];
-            /**
-             * @description What is denied, whatever else allows it.
-             * @default []
-             */
-            deny?: string[];
         };
         /** @description What is said to an agent. */
         RunBody: {
@@ -7334,7 +7367,7 @@ export interface components {
              */
             instructions?: string;
             /** @description The limits of every run under this spec. */
-            limits: components["schemas"]["Limits2"];
+            limits: components["schemas"]["Limits"];
             /**
              * @description What policy allows without asking.
              * @default ask
@@ -7452,27 +7485,8 @@ export interface components {
                 [key: string]: unknown;
             }[];
         };
-        /** @description A call. */
-        Step: {
-            /** @description What was to be done. */
-            action: components["schemas"]["Action"];
-            /**
-             * Format: uint64
-             * @description How long it ran, in milliseconds.
-             */
-            elapsed_ms: number;
-            /** @description A code, where it did not go well: `denied`, `refused`, `timeout`, `skipped`, `interrupted`, or the tool's own. */
-            error?: string | null;
-            /** @description What the model was shown of its result. */
-            observation: string;
-            /**
-             * Format: uint32
-             * @description Which answer of the model wanted it, from 1.
-             */
-            step: number;
-        };
         /** @description A step of a plan as a model or a person writes it. */
-        Step2: {
+        Step: {
             /** @description What the writer calls it, or the number of a goal that is there. */
             id?: string | null;
             /** @description Where it stands; pending if it is new and nothing is said. */
@@ -7900,6 +7914,8 @@ export interface components {
             /** @description `text`, `json_object` (an object) or `json_schema` (what the schema allows). */
             type: components["schemas"]["FormKind"];
         };
+        /** @description Which messages. */
+        WhichMessages: "main_path" | "all";
     };
     responses: never;
     parameters: never;
@@ -7927,7 +7943,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["List"];
+                    "application/json": components["schemas"]["ListOfListedPreset"];
                 };
             };
             /** @description A key is needed (`/problems/unauthenticated`) */
@@ -8250,7 +8266,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["List6"];
+                    "application/json": components["schemas"]["ListOfExperience"];
                 };
             };
             /** @description A key is needed (`/problems/unauthenticated`) */
@@ -8680,7 +8696,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["List4"];
+                    "application/json": components["schemas"]["ListOfListedModel"];
                 };
             };
             /** @description A key is needed (`/problems/unauthenticated`) */
@@ -8757,7 +8773,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["List7"];
+                    "application/json": components["schemas"]["ListOfListedRule"];
                 };
             };
             /** @description A key is needed (`/problems/unauthenticated`) */
@@ -9105,7 +9121,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["List5"];
+                    "application/json": components["schemas"]["ListOfSession"];
                 };
             };
             /** @description A key is needed (`/problems/unauthenticated`) */
@@ -9182,7 +9198,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["List3"];
+                    "application/json": components["schemas"]["ListOfSkillRow"];
                 };
             };
             /** @description A key is needed (`/problems/unauthenticated`) */
@@ -9256,7 +9272,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["List2"];
+                    "application/json": components["schemas"]["ListOfToolSpec"];
                 };
             };
             /** @description A key is needed (`/problems/unauthenticated`) */
@@ -11200,7 +11216,7 @@ export interface operations {
                 /** @description At most so many. */
                 limit?: number | null;
                 /** @description Which messages. */
-                mode?: components["schemas"]["Mode"];
+                mode?: components["schemas"]["WhichMessages"];
             };
             header?: never;
             path: {

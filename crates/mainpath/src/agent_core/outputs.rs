@@ -42,6 +42,7 @@ pub struct AgentCoreOutput {
 
 /// A call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "AgentCoreStep")]
 pub struct Step {
     /// Which answer of the model wanted it, from 1.
     pub step: u32,

@@ -203,12 +203,12 @@ struct RestoredFiles {
     left: Vec<String>,
     /// Where it is only said what would be done: what would become of each file that is put back, or would be by force.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    changes: Vec<FileChange>,
+    changes: Vec<FilePreview>,
 }
 
 /// What would become of a file.
 #[derive(Serialize, JsonSchema)]
-struct FileChange {
+struct FilePreview {
     /// Which: the path from the workspace's root.
     path: String,
     /// Whether it would be removed: there was none.
@@ -244,7 +244,7 @@ async fn restore(call: Call<Nothing, RestoreBody>) -> Result<RestoredFiles, Prob
             _ => (Vec::new(), 0),
         };
         let diff = Some(lines.join("\n")).filter(|diff| !diff.is_empty());
-        FileChange { path: plan.path.clone(), removed: plan.then == FileState::Absent, diff, more_lines }
+        FilePreview { path: plan.path.clone(), removed: plan.then == FileState::Absent, diff, more_lines }
     });
     Ok(RestoredFiles { changes: changes.collect(), ..listed })
 }

@@ -175,6 +175,7 @@ async fn questions(call: Call) -> Result<Questions, Problem> {
 /// What is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "CallDecision")]
 enum Decision {
     /// The call is made.
     Approve,

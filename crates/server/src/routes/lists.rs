@@ -53,6 +53,7 @@ pub fn routes() -> Result<Vec<Route>, String> {
 
 /// A list.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ListOf{T}")]
 struct List<T> {
     /// Its items, as the command says them with `--json`.
     items: Vec<T>,

@@ -91,6 +91,7 @@ fn yes() -> bool {
 /// Whether there are turns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "NewAgentMode")]
 pub enum Mode {
     /// As many as it takes.
     #[default]
@@ -102,6 +103,7 @@ pub enum Mode {
 /// Rules for one agent, such as `bash(cargo test *)`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(rename = "NewAgentRules")]
 pub struct Rules {
     /// What is allowed without asking. Needs the scope `approve`.
     pub allow: Vec<String>,
@@ -114,6 +116,7 @@ pub struct Rules {
 /// Limits of a run. 0 takes one away.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(rename = "NewAgentLimits")]
 pub struct Limits {
     /// Model turns.
     pub max_iterations: Option<u32>,

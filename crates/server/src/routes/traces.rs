@@ -329,6 +329,7 @@ async fn standing(trace: &Trace) -> Result<&'static str, Problem> {
 /// Which messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "WhichMessages")]
 enum Mode {
     /// Those that the agent goes on from.
     #[default]
