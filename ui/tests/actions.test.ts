@@ -108,3 +108,18 @@ test("a rewind shows the files first, puts them back, and goes on with what is s
   await expect(page.getByText("left by going back").first()).toBeVisible();
   expect(await readme()).toContain("hello world");
 });
+
+test("the first message can be said in other words", async ({ signedIn: page, place }) => {
+  const trace = await place.run([{ when: "Look around", text: "I change it.", calls: [EDIT] }, { when: "Look again", final: "Looked again." }, { final: "Changed." }], ALLOWED);
+  await page.goto(`${place.ui}runs/${trace}/conversation`);
+  await page.locator("article", { hasText: "Look around." }).getByRole("button", { name: "Actions for this message" }).click();
+  await page.getByRole("menuitem", { name: "Go back here and say something else" }).click();
+  const dialog = page.getByRole("dialog", { name: "Go back to before the first message" });
+  await expect(dialog.locator(".line.added")).toHaveText(["+added: hello world"]);
+  await dialog.getByLabel("What to say instead").fill("Look again.");
+  await dialog.getByLabel("Put these files back first").check();
+  await dialog.getByRole("button", { name: "Go back" }).click();
+  await expect(dialog).toBeHidden();
+  await expect(page.locator("article", { hasText: "Looked again." })).toBeVisible();
+  expect(await readFile(join(place.work, "README.md"), "utf8")).toContain("hello world");
+});

@@ -41,8 +41,6 @@ pub struct App {
     pub runs: Runs,
     /// Whether the server takes requests for work.
     pub is_ready: AtomicBool,
-    /// The document of the routes.
-    pub document: String,
     /// The keys that requests came under.
     pub used_keys: UsedKeys,
     /// What is said in one conversation is said one after the other.

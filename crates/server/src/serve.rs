@@ -8,7 +8,7 @@ use crate::access::once::UsedKeys;
 use crate::access::rate::Rate;
 use crate::answer::{Path, answer, seal};
 use crate::app::{App, Tenants};
-use crate::docs;
+use crate::docs::{self, Document};
 use crate::errors::Errors;
 use crate::life::{Found, Runs, rest, rested};
 use crate::lines::Lines;
@@ -88,7 +88,8 @@ impl Server {
         keys.token()?;
         let mut routes = routes::all().map_err(Error::failed)?;
         routes.extend(openai::routes().map_err(Error::failed)?);
-        let document = docs::document(&routes).map_err(Error::failed)?;
+        let routes: Arc<[Arc<Route>]> = routes.into_iter().map(Arc::new).collect();
+        let document = Document::new(Arc::clone(&routes)).map_err(Error::failed)?;
         let workspaces = settings.workspaces.iter().map(|folder| {
             let wrong = |error| Error::of_field("server.workspaces", format_args!(": {}: {error}", folder.display()));
             folder.canonicalize().map_err(wrong)
@@ -106,7 +107,6 @@ impl Server {
             largest: settings.max_body,
             runs: Runs::default(),
             is_ready: AtomicBool::new(false),
-            document,
             used_keys: UsedKeys::default(),
             lines: Lines::default(),
             closing: watch::channel(false).0,
@@ -115,7 +115,8 @@ impl Server {
             tenants: Tenants::new(host.clone(), told),
             host,
         });
-        let router = router(&app, routes).merge(people::routes(&app)?).merge(pages(Arc::clone(&app)));
+        let open = docs::open(Arc::clone(&app), document, Arc::clone(&routes));
+        let router = router(&app, &routes).merge(open).merge(people::routes(&app)?).merge(pages(Arc::clone(&app)));
         let router = router.method_not_allowed_fallback(|uri: Uri| async move {
             refused(&uri, Kind::METHOD, "this address has no such method")
         });
@@ -258,8 +259,7 @@ fn go_on(app: &Arc<App>, at_once: usize, tell: impl Fn(&str) + Send + Sync + 'st
 }
 
 /// The routes by their addresses.
-fn router(app: &Arc<App>, routes: Vec<Route>) -> Router {
-    let open = docs::open(Arc::clone(app), &routes);
+fn router(app: &Arc<App>, routes: &[Arc<Route>]) -> Router {
     let mut paths: BTreeMap<&'static str, MethodRouter> = BTreeMap::new();
     for route in routes {
         let filter = match route.method {
@@ -268,7 +268,7 @@ fn router(app: &Arc<App>, routes: Vec<Route>) -> Router {
             Method::PUT => MethodFilter::PUT,
             _ => MethodFilter::GET,
         };
-        let (path, app, route) = (route.path, Arc::clone(app), Arc::new(route));
+        let (path, app, route) = (route.path, Arc::clone(app), Arc::clone(route));
         let handler = move |path: Path, request: Request| answer(app, route, path, request);
         let known = paths.remove(path).unwrap_or_default();
         paths.insert(path, known.merge(on(filter, handler)));
@@ -280,7 +280,7 @@ fn router(app: &Arc<App>, routes: Vec<Route>) -> Router {
         )
     });
     let metrics = Arc::clone(&app.metrics);
-    router.merge(open).fallback(move |request: Request| async move {
+    router.fallback(move |request: Request| async move {
         // The address may be anything: it is counted and not named.
         let method = if request.method() == Method::POST { "POST" } else { "GET" };
         let nothing = match request.uri().path().strip_suffix('/') {

@@ -6,10 +6,32 @@ use crate::route::{Gives, Route, Takes};
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
 
-/// The document. Errors: two routes have one name.
-pub fn document(routes: &[Route]) -> Result<String, String> {
+/// The document, which is made when it is first asked for: that takes a while, and much room.
+pub struct Document {
+    routes: Arc<[Arc<Route>]>,
+    text: OnceLock<Result<Arc<str>, String>>,
+}
+
+impl Document {
+    /// Of these routes. Errors: two of them have one name.
+    pub fn new(routes: Arc<[Arc<Route>]>) -> Result<Document, String> {
+        let mut names = BTreeSet::new();
+        match routes.iter().find(|route| !names.insert(route.name)) {
+            Some(route) => Err(format!("two routes are called {}", route.name)),
+            None => Ok(Document { routes, text: OnceLock::new() }),
+        }
+    }
+
+    /// Its text. Errors: it cannot be written as JSON.
+    pub fn text(&self) -> Result<Arc<str>, String> {
+        self.text.get_or_init(|| document(&self.routes).map(Arc::from)).clone()
+    }
+}
+
+fn document(routes: &[Arc<Route>]) -> Result<String, String> {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
@@ -18,12 +40,7 @@ pub fn document(routes: &[Route]) -> Result<String, String> {
     let mut schemas = settings.into_generator();
     schemas.subschema_for::<Problem>();
     let mut paths: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
-    let mut names: Vec<&str> = Vec::new();
     for route in routes {
-        if names.contains(&route.name) {
-            return Err(format!("two routes are called {}", route.name));
-        }
-        names.push(route.name);
         let method = route.method.as_str().to_lowercase();
         paths.entry(shown(route.path)).or_default().insert(method, operation(route, &mut schemas));
     }

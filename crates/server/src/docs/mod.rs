@@ -3,7 +3,7 @@
 mod document;
 mod page;
 
-pub use document::document;
+pub use document::Document;
 
 use crate::answer::seal;
 use crate::app::App;
@@ -19,10 +19,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// What anybody may ask.
-pub fn open(app: Arc<App>, routes: &[Route]) -> Router {
-    let shown: Arc<str> = page::page(routes).into();
-    let ready = Arc::clone(&app);
-    let document = Arc::clone(&app);
+pub fn open(ready: Arc<App>, document: Document, routes: Arc<[Arc<Route>]>) -> Router {
+    let document = Arc::new(document);
     Router::new()
         .route("/health", get(|| async { sealed(text("application/json", "{\"status\":\"ok\"}")) }))
         .route(
@@ -34,8 +32,17 @@ pub fn open(app: Arc<App>, routes: &[Route]) -> Router {
                 })
             }),
         )
-        .route("/openapi.json", get(move || async move { sealed(text("application/json", &document.document)) }))
-        .route("/docs", get(move || async move { sealed(text("text/html; charset=utf-8", &shown)) }))
+        .route(
+            "/openapi.json",
+            get(move || async move {
+                let made = tokio::task::spawn_blocking(move || document.text()).await;
+                sealed(match made.map_err(|error| error.to_string()).and_then(|text| text) {
+                    Ok(document) => text("application/json", &document),
+                    Err(why) => Problem::new(Kind::INTERNAL, why).response(),
+                })
+            }),
+        )
+        .route("/docs", get(move || async move { sealed(text("text/html; charset=utf-8", &page::page(&routes))) }))
         .route(
             "/problems/{name}",
             get(|name: Result<Path<String>, PathRejection>| async move {

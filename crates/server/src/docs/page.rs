@@ -3,6 +3,7 @@
 use crate::problem::Kind;
 use crate::route::Route;
 use std::fmt::Write;
+use std::sync::Arc;
 
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}\
 h2{margin-top:2.5rem;border-bottom:1px solid #ddd}article{margin:1.2rem 0}code,pre{font:14px/1.45 ui-monospace,monospace}\
@@ -22,7 +23,7 @@ fn framed(title: &str, body: &str) -> String {
 }
 
 /// All routes.
-pub fn page(routes: &[Route]) -> String {
+pub fn page(routes: &[Arc<Route>]) -> String {
     let mut body = String::from(
         "<h1>Mainpath</h1><p>Every request needs a key: <code>Authorization: Bearer KEY</code>. The whole document, for programs: \
          <a href=\"/openapi.json\">/openapi.json</a> (OpenAPI 3.1).</p>",

@@ -43,6 +43,11 @@ async fn what_would_become_of_each_file_is_shown_and_then_done() {
     assert_eq!((&shown["restored"], &shown["left"]), (&listed, &left));
     assert_eq!(std::fs::read_to_string(place.work().join("README.md")).unwrap(), "hello all\n");
 
+    // Before the first message nothing was otherwise.
+    let mut first = place.post(&address, json!({"at_sequence": 0, "dry_run": true})).await.json();
+    assert_eq!(first["changes"].take().as_array().map(Vec::len), Some(3));
+    assert_eq!(first, shown);
+
     let done = place.post(&address, json!({"at_sequence": 1})).await.json();
     assert_eq!(done, json!({"restored": listed, "left": left}));
     assert_eq!(std::fs::read_to_string(place.work().join("README.md")).unwrap(), "hello world\n");

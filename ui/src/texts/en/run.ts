@@ -123,6 +123,7 @@ export default {
   },
   backTo: {
     rewindTitle: "Go back to message {n}",
+    rewindFirstTitle: "Go back to before the first message",
     rewindAbout: "Messages after it stay in the log, off the main path. The run goes on from there with what you say.",
     againTitle: "Answer message {n} again",
     againAbout: "The old answer stays in the log, off the main path.",

@@ -123,6 +123,7 @@ const run: Texts["run"] = {
   },
   backTo: {
     rewindTitle: "回到消息 {n}",
+    rewindFirstTitle: "回到第一条消息之前",
     rewindAbout: "其后的消息保留在日志中，但不在主路径上。运行将从那里以你的话继续。",
     againTitle: "重新回答消息 {n}",
     againAbout: "旧回答保留在日志中，但不在主路径上。",
