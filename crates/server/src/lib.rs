@@ -12,6 +12,7 @@ mod errors;
 mod life;
 mod lines;
 mod log;
+mod marks;
 mod metrics;
 mod observe;
 mod openai;

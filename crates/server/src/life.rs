@@ -1,5 +1,6 @@
-//! The runs that go on in a server: each has a mark in a file, so that a later process knows what broke off, and goes on with it.
+//! The runs that go on in a server: each is marked, so that a later process knows what broke off, and goes on with it.
 
+use crate::marks::{Mark, Marks};
 use crate::metrics::Held;
 use crate::problem::{Kind, Problem};
 use mainpath::runtime::{Phase, Runtime};
@@ -32,7 +33,12 @@ struct Going {
     followed: BTreeSet<TraceId>,
     /// Those that are about to begin.
     begun: usize,
+    /// How many have ended since the file of their marks was written anew.
+    ended: usize,
 }
+
+/// After so many runs the file of their marks is written anew.
+const TIDIED_AFTER: usize = 10_000;
 
 /// Room for a run that is about to begin.
 pub struct Slot {
@@ -65,29 +71,9 @@ pub enum Found {
     SetAside(TraceId),
 }
 
-/// A run that was left.
-struct Left {
-    trace: TraceId,
-    /// How many processes died while it was under way.
-    deaths: u32,
-    /// Whether the last one ended in order.
-    rested: bool,
-}
-
-/// What stands in the mark of a run whose process ended in order.
-const RESTED: &str = "rested\n";
-
-/// The file that says that a trace is driven by the server of this host.
-fn mark(host: &Host, trace: &TraceId) -> PathBuf {
-    marks(host).join(trace.as_str())
-}
-
-fn marks(host: &Host) -> PathBuf {
-    marks_of(&host.home().data)
-}
-
-fn marks_of(data: &Path) -> PathBuf {
-    data.join("server/running")
+/// The marks of the runs of this host.
+fn marks(host: &Host) -> Marks {
+    Marks::of(&host.home().data)
 }
 
 impl Runs {
@@ -146,12 +132,8 @@ impl Runs {
         if !going.followed.insert(trace.clone()) {
             return;
         }
-        let mark = mark(host, trace);
         // One that cannot be marked goes on all the same; after a crash a person has to go on with it.
-        let text = format!("{deaths}\n");
-        if std::fs::write(&mark, &text).is_err() {
-            let _ = std::fs::create_dir_all(marks(host)).and_then(|()| std::fs::write(&mark, &text));
-        }
+        let _ = marks(host).begin(trace, deaths);
         drop(homes);
         let mut phases = host.runtime().phase(host.whose(), trace);
         let (runs, trace) = (self.clone(), trace.clone());
@@ -182,7 +164,13 @@ impl Runs {
         }
         let over = !matches!(phase, Phase::Running | Phase::Parked(_));
         if over && going.followed.remove(trace) {
-            let _ = std::fs::remove_file(marks_of(home).join(trace.as_str()));
+            let marks = Marks::of(home);
+            let _ = marks.end(trace);
+            going.ended += 1;
+            if going.ended >= TIDIED_AFTER {
+                going.ended = 0;
+                let _ = marks.tidy();
+            }
         }
         over
     }
@@ -190,20 +178,26 @@ impl Runs {
     /// Goes on with what an earlier process left, so many at once. `told` hears of each.
     pub async fn go_on(&self, host: &Host, at_once: usize, told: impl Fn(Found)) -> Result<(), Error> {
         let room = Arc::new(Semaphore::new(at_once.max(1)));
-        let left = left(host)?;
+        let marks = marks(host);
+        {
+            // What begins meanwhile is noted after this.
+            let _homes = self.homes();
+            let _ = marks.tidy();
+        }
+        let left = marks.read()?;
         self.queued.fetch_add(left.len(), Ordering::Relaxed);
-        for Left { trace, deaths, rested } in left {
+        for Mark { trace, deaths, rested } in left {
             let permit = Arc::clone(&room).acquire_owned().await;
             self.queued.fetch_sub(1, Ordering::Relaxed);
             let Ok(permit) = permit else { return Ok(()) };
             let Ok(found) = host.trace(&trace).await else {
-                let _ = std::fs::remove_file(mark(host, &trace));
+                let _ = marks.end(&trace);
                 continue;
             };
             let deaths = match found.status().await? {
                 Status::Interrupted if rested => 0,
                 Status::Interrupted if deaths + 1 >= MOST_DEATHS => {
-                    let _ = std::fs::remove_file(mark(host, &trace));
+                    let _ = marks.end(&trace);
                     told(Found::SetAside(trace));
                     continue;
                 }
@@ -211,7 +205,7 @@ impl Runs {
                 _ => deaths,
             };
             if !found.drive().await? {
-                let _ = std::fs::remove_file(mark(host, &trace));
+                let _ = marks.end(&trace);
                 continue;
             }
             self.follow(host, &trace, deaths);
@@ -228,26 +222,11 @@ impl Runs {
 
 /// Notes that what goes on was let come to rest: the end of this process is no death.
 pub fn rested(host: &Host) -> Result<(), Error> {
-    for Left { trace, .. } in left(host)? {
-        std::fs::write(mark(host, &trace), RESTED)?;
+    let marks = marks(host);
+    for Mark { trace, .. } in marks.read()? {
+        marks.rest(&trace)?;
     }
     Ok(())
-}
-
-fn left(host: &Host) -> Result<Vec<Left>, Error> {
-    let entries = match std::fs::read_dir(marks(host)) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries?,
-    };
-    let mut left = Vec::new();
-    for entry in entries {
-        let name = entry?.file_name();
-        let Some(trace) = name.to_str().and_then(|name| name.parse::<TraceId>().ok()) else { continue };
-        let text = std::fs::read_to_string(mark(host, &trace)).unwrap_or_default();
-        left.push(Left { trace, deaths: text.trim().parse().unwrap_or(0), rested: text == RESTED });
-    }
-    left.sort_by(|a, b| a.trace.cmp(&b.trace));
-    Ok(left)
 }
 
 /// Lets everything that goes on come to rest, for so long. Whether it has.

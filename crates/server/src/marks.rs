@@ -1,0 +1,142 @@
+//! Which runs go on in a server, kept in a file of a line for each that began, ended or came to rest: a later process reads what broke off.
+//!
+//! ```text
+//! + 0 TRACE     it goes on; so many processes died while it was under way
+//! . TRACE       the process ended in order, and let it come to rest
+//! - TRACE       it has come to its end
+//! ```
+
+use mainpath::types::TraceId;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// A run that was left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Its trace.
+    pub trace: TraceId,
+    /// How many processes died while it was under way.
+    pub deaths: u32,
+    /// Whether the last one ended in order.
+    pub rested: bool,
+}
+
+/// The marks of a home. One process writes them.
+pub struct Marks {
+    file: PathBuf,
+}
+
+impl Marks {
+    /// Of this data folder.
+    pub fn of(data: &Path) -> Marks {
+        Marks { file: data.join("server/running.log") }
+    }
+
+    /// Notes that a run goes on.
+    pub fn begin(&self, trace: &TraceId, deaths: u32) -> io::Result<()> {
+        self.add(&format!("+ {deaths} {trace}\n"))
+    }
+
+    /// Notes that it was let come to rest.
+    pub fn rest(&self, trace: &TraceId) -> io::Result<()> {
+        self.add(&format!(". {trace}\n"))
+    }
+
+    /// Notes that it has come to its end.
+    pub fn end(&self, trace: &TraceId) -> io::Result<()> {
+        self.add(&format!("- {trace}\n"))
+    }
+
+    fn add(&self, line: &str) -> io::Result<()> {
+        let open = || OpenOptions::new().append(true).create(true).mode(0o600).open(&self.file);
+        let mut file = match open() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.file.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+                open()?
+            }
+            file => file?,
+        };
+        file.write_all(line.as_bytes())
+    }
+
+    /// The runs that have not come to their end, by trace. A line that was not written whole is none.
+    pub fn read(&self) -> io::Result<Vec<Mark>> {
+        let text = match std::fs::read(&self.file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            bytes => String::from_utf8_lossy(&bytes?).into_owned(),
+        };
+        let mut marks: BTreeMap<TraceId, Mark> = BTreeMap::new();
+        for line in text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
+            let mut words = line.split(' ');
+            match (words.next(), words.next(), words.next()) {
+                (Some("+"), Some(deaths), Some(trace)) => {
+                    if let (Ok(deaths), Ok(trace)) = (deaths.parse(), trace.parse::<TraceId>()) {
+                        marks.insert(trace.clone(), Mark { trace, deaths, rested: false });
+                    }
+                }
+                (Some("."), Some(trace), None) => {
+                    if let Some(mark) = trace.parse().ok().and_then(|trace: TraceId| marks.get_mut(&trace)) {
+                        mark.rested = true;
+                    }
+                }
+                (Some("-"), Some(trace), None) => {
+                    if let Ok(trace) = trace.parse::<TraceId>() {
+                        marks.remove(&trace);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(marks.into_values().collect())
+    }
+
+    /// Writes the file anew, without what has come to its end.
+    pub fn tidy(&self) -> io::Result<()> {
+        let mut text = String::new();
+        for Mark { trace, deaths, rested } in self.read()? {
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "+ {deaths} {trace}");
+            if rested {
+                let _ = writeln!(text, ". {trace}");
+            }
+        }
+        let part = self.file.with_extension("part");
+        let _ = std::fs::remove_file(&part);
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part)?;
+        file.write_all(text.as_bytes())?;
+        std::fs::rename(&part, &self.file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_not_ended_is_read_again_also_after_a_broken_line_and_when_the_file_was_written_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let marks = Marks::of(folder.path());
+        assert_eq!(marks.read().unwrap(), []);
+        let [a, b, c] = ["a", "b", "c"].map(|name| name.parse::<TraceId>().unwrap());
+        marks.begin(&b, 0).unwrap();
+        marks.begin(&a, 1).unwrap();
+        marks.begin(&c, 0).unwrap();
+        marks.end(&b).unwrap();
+        marks.rest(&c).unwrap();
+        marks.rest(&b).unwrap();
+        let mark = |trace: &TraceId, deaths, rested| Mark { trace: trace.clone(), deaths, rested };
+        let left = [mark(&a, 1, false), mark(&c, 0, true)];
+        assert_eq!(marks.read().unwrap(), left);
+        marks.tidy().unwrap();
+        let file = folder.path().join("server/running.log");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "+ 1 a\n+ 0 c\n. c\n");
+        // One that goes on again is not at rest; of a write that broke off nothing counts.
+        marks.begin(&c, 0).unwrap();
+        marks.add("+ x d\n\u{0}\n- \n+ 1").unwrap();
+        assert_eq!(marks.read().unwrap(), [mark(&a, 1, false), mark(&c, 0, false)]);
+    }
+}
