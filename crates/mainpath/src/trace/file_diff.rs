@@ -98,17 +98,21 @@ fn cut(line: &str) -> String {
 }
 
 impl Trace {
-    /// The difference of each file that is not as it was, in the order of [`Restored::files`], without known secrets. `None` where nothing can be done about a file. Errors: what
-    /// was kept of one cannot be read.
+    /// The difference of each file that is not as it was, in the order of [`Restored::files`], without known secrets; `None` where nothing
+    /// can be done about it. Errors: what was kept of one cannot be read.
     pub async fn file_diffs(&self, planned: &Restored) -> Result<Vec<Option<FileDiff>>, Error> {
         let (at, vault) = (self.host().at(self.id()), &self.host().runtime().config().vault);
         let mut diffs = Vec::new();
         for plan in planned.files.iter().filter(|plan| plan.fate != Fate::Same) {
-            let both = both(at.scoped(), plan).await?;
-            // Before they are compared: a secret may have several lines.
-            diffs.push(
-                both.map(|both| diff(&Both { now: redacted(vault, both.now), then: redacted(vault, both.then) })),
-            );
+            let Some(Both { now, then }) = both(at.scoped(), plan).await? else {
+                diffs.push(None);
+                continue;
+            };
+            let vault = vault.clone();
+            // Secrets go before they are compared: one may have several lines.
+            let compare = move || diff(&Both { now: redacted(&vault, now), then: redacted(&vault, then) });
+            let compared = tokio::task::spawn_blocking(compare).await;
+            diffs.push(Some(compared.map_err(|error| Error::failed(error.to_string()))?));
         }
         Ok(diffs)
     }

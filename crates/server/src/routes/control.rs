@@ -213,15 +213,16 @@ struct FilePreview {
     path: String,
     /// Whether it would be removed: there was none.
     removed: bool,
-    /// A unified diff from now to then, without known secrets; nothing where it is no text, or only its mode differs.
+    /// A unified diff from now to then, without known secrets; nothing where it is no text, only its mode differs, or there are many more.
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
     /// How many lines of the diff are left out at its end.
     more_lines: usize,
 }
 
-/// So many files are shown with what would become of them.
-const MOST_CHANGES: usize = 100;
+/// So many files are shown with what would become of them, and their diffs as long as these have so many bytes together.
+const MOST_CHANGES: usize = 50;
+const MOST_BYTES: usize = 1 << 20;
 
 async fn restore(call: Call<Nothing, RestoreBody>) -> Result<RestoredFiles, Problem> {
     let trace = call.trace().await?;
@@ -238,12 +239,14 @@ async fn restore(call: Call<Nothing, RestoreBody>) -> Result<RestoredFiles, Prob
     planned.files.retain(|plan| matches!(plan.fate, Fate::Restore | Fate::Foreign));
     planned.files.truncate(MOST_CHANGES);
     let diffs = trace.file_diffs(&planned).await?;
+    let mut room = MOST_BYTES;
     let changes = planned.files.iter().zip(diffs).map(|(plan, diff)| {
         let (lines, more_lines) = match diff {
             Some(FileDiff::Text { lines, more }) => (lines, more),
             _ => (Vec::new(), 0),
         };
-        let diff = Some(lines.join("\n")).filter(|diff| !diff.is_empty());
+        let diff = Some(lines.join("\n")).filter(|diff| !diff.is_empty() && diff.len() <= room);
+        room -= diff.as_ref().map_or(0, String::len);
         FilePreview { path: plan.path.clone(), removed: plan.then == FileState::Absent, diff, more_lines }
     });
     Ok(RestoredFiles { changes: changes.collect(), ..listed })
