@@ -396,11 +396,19 @@ impl Printer {
         }
     }
 
+    /// Shows what a command printed to who did not hear it as it came: it was recorded, or another process drives the run.
+    fn echoed(&mut self, data: &CallResolved) -> Option<Echo> {
+        let output = data.output.as_ref().filter(|output| self.shows_words && output.command.is_some())?;
+        let (mut echo, text) = (Echo::default(), plain(&text_of(&output.content)));
+        self.out.aside(echo.push(&text));
+        Some(echo)
+    }
+
     fn resolved(&mut self, data: &CallResolved) {
         let name = short(&self.call(data.call).name, 40);
         let took = data.ran_ms().map(|ms| format!(" ({})", span(ms))).unwrap_or_default();
         let said = data.output.as_ref().map(|output| text_of(&output.content)).unwrap_or_default();
-        let heard = self.heard.remove(&data.call);
+        let heard = self.heard.remove(&data.call).or_else(|| self.echoed(data));
         let is_heard = heard.is_some();
         if let Some(rest) = heard.and_then(Echo::rest) {
             self.end_line();

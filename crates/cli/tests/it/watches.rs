@@ -30,6 +30,9 @@ fn a_run_is_watched_from_another_process_to_its_end() {
     let done = place.run(&["watch", &trace]);
     assert!(done.code == 0 && done.out.is_empty(), "{done:#?}");
     assert!(done.err.contains("→ bash: sleep 1") && done.err.contains("It printed heron."), "{}", done.err);
+    // What the command printed stands there as it did then, once.
+    assert_eq!(done.err.matches("\nheron\n✓ bash").count(), 1, "{}", done.err);
+    assert_eq!(place.run(&["play", &trace, "--speed", "max"]).err, done.err);
 }
 
 #[test]
