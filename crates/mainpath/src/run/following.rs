@@ -202,17 +202,14 @@ impl Following {
         if self.ended {
             return Ok(());
         }
-        match (self.followed.is_unseen.load(Ordering::Relaxed), &live) {
-            (true, live) => {
-                self.telling.pass(live);
-                if let Live::Event(event) = live {
-                    self.seeing.note(event);
-                }
+        if self.followed.is_unseen.load(Ordering::Relaxed) {
+            self.telling.pass(&live);
+            if let Live::Event(event) = &live {
+                self.seeing.note(event);
             }
-            (false, live) => {
-                self.seeing.stop();
-                self.telling.take(live).await?;
-            }
+        } else {
+            self.seeing.stop();
+            self.telling.take(&live).await?;
         }
         if let Live::Event(event) = &live
             && event.id >= self.from

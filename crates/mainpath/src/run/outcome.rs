@@ -5,7 +5,7 @@ use crate::trace::Read;
 use crate::{Error, ErrorKind, Trace};
 use mainpath_core::{Bodies, State, pending};
 use mainpath_runtime::run_stats::runs;
-use mainpath_runtime::{Waiting, views};
+use mainpath_runtime::{Events, Waiting, views};
 use mainpath_types::{Event, EventId, EventKind, FinishReason, Micros, ModelError, Usage};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -87,7 +87,7 @@ impl Trace {
     pub(super) async fn outcome_of(&self, finished: &Finished) -> Result<Outcome, Error> {
         let Some(seen) = &finished.seen else { return self.outcome_at(finished.event).await };
         let events = seen.events.iter().map(AsRef::as_ref);
-        self.ended_in(&seen.state, events, seen).await?.ok_or_else(|| ends_none(finished.event))
+        self.ended_in(&seen.state, events, &Events(&seen.events)).await?.ok_or_else(|| ends_none(finished.event))
     }
 
     /// Why there is no outcome.

@@ -1,7 +1,7 @@
 //! What was seen of a run whose end alone counts: enough to tell how it ended, without a look at its log.
 
-use mainpath_core::{Bodies, State};
-use mainpath_types::{Event, EventId, EventKind};
+use mainpath_core::State;
+use mainpath_types::{Event, EventId};
 use std::sync::Arc;
 
 /// Of a longer log not all is kept: it is read again.
@@ -40,17 +40,5 @@ impl Seeing {
     pub fn all(&mut self, state: &State) -> Option<Seen> {
         let events = std::mem::take(&mut self.events);
         (!self.is_partial).then(|| Seen { state: state.clone(), events })
-    }
-}
-
-impl Bodies for Seen {
-    fn get(&self, event: EventId) -> Option<&EventKind> {
-        let at = self.events.binary_search_by_key(&event, |event| event.id).ok()?;
-        self.events.get(at).map(|event| &event.kind)
-    }
-
-    fn before(&self, event: EventId) -> Option<EventId> {
-        let earlier = self.events.partition_point(|known| known.id < event);
-        earlier.checked_sub(1).and_then(|at| self.events.get(at)).map(|known| known.id)
     }
 }

@@ -98,12 +98,12 @@ fn cut(line: &str) -> String {
 }
 
 impl Trace {
-    /// The difference of each file that is not as it was, in the order of [`Restored::files`], without known secrets; `None` where nothing
-    /// can be done about it. Errors: what was kept of one cannot be read.
+    /// The difference of each of [`Restored::files`], without known secrets; `None` where it is as it was, or nothing can be done about it.
+    /// Errors: what was kept of one cannot be read.
     pub async fn file_diffs(&self, planned: &Restored) -> Result<Vec<Option<FileDiff>>, Error> {
         let (at, vault) = (self.host().at(self.id()), &self.host().runtime().config().vault);
         let mut diffs = Vec::new();
-        for plan in planned.files.iter().filter(|plan| plan.fate != Fate::Same) {
+        for plan in &planned.files {
             let Some(Both { now, then }) = both(at.scoped(), plan).await? else {
                 diffs.push(None);
                 continue;

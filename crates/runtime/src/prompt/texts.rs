@@ -5,6 +5,7 @@ use crate::prompt::media;
 use mainpath_core::Bodies;
 use mainpath_store::{ScopedStore, StoreError};
 use mainpath_types::{BLOB_FROM, Event, EventId, EventKind, Part};
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 /// A log in which some events have their long texts in place.
@@ -77,18 +78,18 @@ fn shows(kind: &EventKind) -> Option<EventId> {
     }
 }
 
-/// A log's events where they are, oldest first.
-pub(crate) struct Events<'a>(pub &'a [Event]);
+/// A log's events where they are, oldest first: `Event`, or what holds one.
+pub struct Events<'a, E = Event>(pub &'a [E]);
 
-impl Bodies for Events<'_> {
+impl<E: Borrow<Event>> Bodies for Events<'_, E> {
     fn get(&self, event: EventId) -> Option<&EventKind> {
-        let at = self.0.binary_search_by_key(&event, |event| event.id).ok()?;
-        self.0.get(at).map(|event| &event.kind)
+        let at = self.0.binary_search_by_key(&event, |known| known.borrow().id).ok()?;
+        self.0.get(at).map(|known| &known.borrow().kind)
     }
 
     fn before(&self, event: EventId) -> Option<EventId> {
-        let earlier = self.0.partition_point(|known| known.id < event);
-        earlier.checked_sub(1).and_then(|at| self.0.get(at)).map(|known| known.id)
+        let earlier = self.0.partition_point(|known| known.borrow().id < event);
+        earlier.checked_sub(1).and_then(|at| self.0.get(at)).map(|known| known.borrow().id)
     }
 }
 
