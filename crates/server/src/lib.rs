@@ -16,6 +16,7 @@ mod marks;
 mod metrics;
 mod observe;
 mod openai;
+mod packed;
 mod people;
 pub mod problem;
 mod reply;

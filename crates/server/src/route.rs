@@ -122,6 +122,11 @@ macro_rules! about {
     };
 }
 
+/// The schema of what is answered, where the document is made of the routes (see `docs::Document`).
+pub fn documented<T: JsonSchema>() -> Option<SchemaOf> {
+    if cfg!(debug_assertions) { Some(|all| all.subschema_for::<T>()) } else { None }
+}
+
 fn takes<T: JsonSchema + 'static>() -> Result<Option<Takes>, String> {
     if TypeId::of::<T>() == TypeId::of::<Nothing>() {
         return Ok(None);
@@ -168,7 +173,7 @@ impl Route {
             status: 200,
             about: "What was asked for.",
             media: "application/json",
-            schema: Some(|all| all.subschema_for::<T>()),
+            schema: documented::<T>(),
         }];
         Route::new::<Q, B>(about, needs, gives, code)
     }

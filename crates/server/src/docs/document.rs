@@ -1,19 +1,21 @@
 //! The routes as an OpenAPI 3.1 document, whose schemas are those that requests are held to.
 
 use crate::errors::Errors;
+use crate::packed;
 use crate::problem::Problem;
 use crate::route::{Gives, Route, Takes};
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, Response, header};
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-/// The document, which is made when it is first asked for: that takes a while, and much room.
-pub struct Document {
-    routes: Arc<[Arc<Route>]>,
-    text: OnceLock<Result<Arc<str>, String>>,
-}
+/// The document. What is built without debug assertions hands out `openapi.json`, so that the schemas of everything that is answered
+/// need not be code in the program; what is built with them makes it of the routes, and a test holds the file to that.
+#[derive(Clone)]
+pub struct Document(Arc<[Arc<Route>]>);
 
 impl Document {
     /// Of these routes. Errors: two of them have one name.
@@ -21,13 +23,19 @@ impl Document {
         let mut names = BTreeSet::new();
         match routes.iter().find(|route| !names.insert(route.name)) {
             Some(route) => Err(format!("two routes are called {}", route.name)),
-            None => Ok(Document { routes, text: OnceLock::new() }),
+            None => Ok(Document(routes)),
         }
     }
 
-    /// Its text. Errors: it cannot be written as JSON.
-    pub fn text(&self) -> Result<Arc<str>, String> {
-        self.text.get_or_init(|| document(&self.routes).map(Arc::from)).clone()
+    /// The document for who asks. Errors: it cannot be made.
+    pub async fn answer(self, asked: &HeaderMap) -> Result<Response<Body>, String> {
+        if !cfg!(debug_assertions) {
+            return packed::file("openapi.json", asked).ok_or_else(|| "this program was built without it".into());
+        }
+        let made = tokio::task::spawn_blocking(move || document(&self.0)).await;
+        let mut response = Response::new(Body::from(made.map_err(|error| error.to_string())??));
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        Ok(response)
     }
 }
 
@@ -79,7 +87,7 @@ fn document(routes: &[Arc<Route>]) -> Result<String, String> {
         },
         "security": [{"key": []}],
     });
-    serde_json::to_string_pretty(&document).map_err(|error| error.to_string())
+    serde_json::to_string_pretty(&document).map(|text| text + "\n").map_err(|error| error.to_string())
 }
 
 fn operation(route: &Route, schemas: &mut SchemaGenerator) -> Value {

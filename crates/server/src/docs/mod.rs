@@ -13,14 +13,13 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
-use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use axum::routing::get;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// What anybody may ask.
 pub fn open(ready: Arc<App>, document: Document, routes: Arc<[Arc<Route>]>) -> Router {
-    let document = Arc::new(document);
     Router::new()
         .route("/health", get(|| async { sealed(text("application/json", "{\"status\":\"ok\"}")) }))
         .route(
@@ -34,10 +33,9 @@ pub fn open(ready: Arc<App>, document: Document, routes: Arc<[Arc<Route>]>) -> R
         )
         .route(
             "/openapi.json",
-            get(move || async move {
-                let made = tokio::task::spawn_blocking(move || document.text()).await;
-                sealed(match made.map_err(|error| error.to_string()).and_then(|text| text) {
-                    Ok(document) => text("application/json", &document),
+            get(move |asked: HeaderMap| async move {
+                sealed(match document.answer(&asked).await {
+                    Ok(answer) => answer,
                     Err(why) => Problem::new(Kind::INTERNAL, why).response(),
                 })
             }),

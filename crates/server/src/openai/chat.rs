@@ -14,7 +14,7 @@ use crate::call::{Call, Nothing};
 use crate::errors::Errors;
 use crate::problem::{Kind, Problem};
 use crate::reply;
-use crate::route::{Gives, Route, group};
+use crate::route::{Gives, Route, documented, group};
 use axum::body::Body;
 use axum::http::{HeaderValue, Response};
 use schemars::JsonSchema;
@@ -30,7 +30,7 @@ pub fn routes() -> Result<Vec<Route>, String> {
         status: 200,
         about: "The answer of the agent.",
         media: "application/json",
-        schema: Some(|all| all.subschema_for::<Completion>()),
+        schema: documented::<Completion>(),
     };
     let route = Route::other(
         about!(POST "/v1/chat/completions" openai_chat "Has an agent answer a conversation: its tools run inside Mainpath, under its rules."),

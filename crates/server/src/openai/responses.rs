@@ -16,7 +16,7 @@ use crate::call::{Call, Gone, Nothing};
 use crate::errors::Errors;
 use crate::problem::{Kind, Problem};
 use crate::reply;
-use crate::route::{Gives, Route, group};
+use crate::route::{Gives, Route, documented, group};
 use axum::body::Body;
 use axum::http::{HeaderValue, Response};
 use mainpath::runtime::Waiting;
@@ -35,7 +35,7 @@ pub fn routes() -> Result<Vec<Route>, String> {
         status: 200,
         about: "The response.",
         media: "application/json",
-        schema: Some(|all| all.subschema_for::<ResponseObject>()),
+        schema: documented::<ResponseObject>(),
     };
     let create = Route::other(
         about!(POST "/v1/responses" openai_create_response "Has an agent answer: its tools run inside Mainpath, under its rules."),

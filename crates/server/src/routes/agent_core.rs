@@ -6,7 +6,7 @@ use crate::access::scope::Scope;
 use crate::call::{Call, Nothing};
 use crate::problem::{FieldProblem, Problem};
 use crate::reply;
-use crate::route::{Gives, Route, group};
+use crate::route::{Gives, Route, documented, group};
 use crate::stream::{Feed, Frame, Wanted, sse};
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, header};
@@ -19,7 +19,7 @@ pub fn routes() -> Result<Vec<Route>, String> {
         status: 200,
         about: "The run has ended. With `Accept: text/event-stream` its events as they happen, and a last event `result` that has the same.",
         media: "application/json",
-        schema: Some(|all| all.subschema_for::<Executed>()),
+        schema: documented::<Executed>(),
     };
     group(
         "agent core",

@@ -39,17 +39,3 @@ async fn no_request_that_the_document_allows_or_not_breaks_the_server_or_the_doc
     assert_eq!(place.get("/health").await.status, 200);
     place.end().await;
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn every_type_of_the_document_has_a_name_of_its_own() {
-    let place = Place::start().await;
-    let document = place.get("/openapi.json").await.json();
-    let schemas = document["components"]["schemas"].as_object().unwrap();
-    let is_second = |name: &&String| {
-        let first = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
-        first != name.as_str() && schemas.contains_key(first)
-    };
-    let second: Vec<&String> = schemas.keys().filter(is_second).collect();
-    assert!(schemas.len() > 100 && second.is_empty(), "{} types; numbered: {second:?}", schemas.len());
-    place.end().await;
-}

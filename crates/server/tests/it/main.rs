@@ -5,6 +5,7 @@
 mod access;
 mod agent_core;
 mod bodies;
+mod document;
 mod files;
 mod fuzz;
 mod metrics;

@@ -1,26 +1,20 @@
 //! The pages for people. They are built from `ui/` of the repository and lie in this program; they hold no data, and ask the server for
 //! everything with the key of whoever looks.
 
-mod packed;
-
 use crate::access::codes::is_own;
 use crate::answer::seal;
 use crate::app::Shared;
+use crate::packed;
 use crate::problem::{Kind, Problem};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Path, Request, State};
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Response, header};
 use axum::response::Redirect;
 use axum::routing::{get, post};
-use rust_embed::{Embed, EmbeddedFile};
 use serde::Deserialize;
 use serde_json::json;
 use std::net::SocketAddr;
-
-#[derive(Embed)]
-#[folder = "ui/"]
-struct Files;
 
 /// The page at every address below `/ui/`.
 const PAGE: &str = "index.html";
@@ -51,8 +45,8 @@ pub fn pages(app: Shared) -> Router {
 
 /// A file of the pages; at every other address the page itself, which knows what to show there.
 fn file(path: &str, headers: &HeaderMap) -> Response<Body> {
-    match Files::get(path) {
-        Some(found) => given(path, found, headers),
+    match packed::file(&format!("ui/{path}"), headers) {
+        Some(found) => given(path, found),
         // A file that an older page names is not there any more.
         None if path.starts_with("assets/") => {
             let mut response = Problem::not_found("there is no such file; load the page again").response();
@@ -64,56 +58,21 @@ fn file(path: &str, headers: &HeaderMap) -> Response<Body> {
 }
 
 fn page(headers: &HeaderMap) -> Response<Body> {
-    match Files::get(PAGE) {
-        Some(found) => given(PAGE, found, headers),
+    match packed::file(&format!("ui/{PAGE}"), headers) {
+        Some(found) => given(PAGE, found),
         None => Problem::not_found("this program was built without its pages").response(),
     }
 }
 
-fn given(path: &str, file: EmbeddedFile, headers: &HeaderMap) -> Response<Body> {
-    let packed = packed::wanted(headers).then(|| packed::packed(path, &file.data)).flatten();
-    let digest: String = file.metadata.sha256_hash().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    let tag = if packed.is_some() { format!("\"{digest}-gzip\"") } else { format!("\"{digest}\"") };
-    let is_known = headers.get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes());
-    let is_packed = packed.is_some();
-    let body = match packed {
-        _ if is_known => Body::empty(),
-        Some(bytes) => Body::from(bytes),
-        None => Body::from(file.data),
-    };
-    let mut response = Response::new(body);
-    if is_known {
-        *response.status_mut() = StatusCode::NOT_MODIFIED;
-    }
-    let said = response.headers_mut();
-    said.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
-    if is_packed {
-        said.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    }
+fn given(path: &str, mut file: Response<Body>) -> Response<Body> {
+    let said = file.headers_mut();
     // The names of these files hold their digests.
     let kept = if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" };
     said.insert(header::CACHE_CONTROL, HeaderValue::from_static(kept));
-    said.insert(header::CONTENT_TYPE, HeaderValue::from_static(media(path)));
     said.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     said.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    if let Ok(tag) = HeaderValue::try_from(tag) {
-        said.insert(header::ETAG, tag);
-    }
     seal(said);
-    response
-}
-
-fn media(path: &str) -> &'static str {
-    match path.rsplit_once('.').map(|(_, ending)| ending) {
-        Some("html") => "text/html; charset=utf-8",
-        Some("js") => "text/javascript; charset=utf-8",
-        Some("css") => "text/css; charset=utf-8",
-        Some("svg") => "image/svg+xml",
-        Some("json" | "webmanifest") => "application/json",
-        Some("png") => "image/png",
-        Some("woff2") => "font/woff2",
-        _ => "application/octet-stream",
-    }
+    file
 }
 
 #[derive(Deserialize)]
