@@ -24,7 +24,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("cargo::rerun-if-changed={}", path.display());
         let data = fs::read(path)?;
         let digest: String = Sha256::digest(&data).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-        let is_text = ["js", "css", "svg", "html", "json"].iter().any(|ending| path.extension().is_some_and(|own| own == *ending));
+        let is_text = ["js", "css", "svg", "html", "json"]
+            .iter()
+            .any(|ending| path.extension().is_some_and(|own| own == *ending));
         let is_packed = is_text && data.len() >= SMALL;
         let data = if is_packed { packed(&data)? } else { data };
         fs::write(out.join(number.to_string()), data)?;

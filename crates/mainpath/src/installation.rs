@@ -167,7 +167,7 @@ impl Installation {
     }
 
     /// What specs are made from here.
-    pub fn basis(&self) -> Basis<'_> {
+    pub(crate) fn basis(&self) -> Basis<'_> {
         let (home, skills) = (&self.logs.home, self.shelf.as_ref());
         Basis { home, tools: &self.tools, skills, models: self.models.registry(), rules: &self.sources.run }
     }

@@ -10,7 +10,7 @@ use crate::ui::text::{number, one_line, were};
 use clap::{Args, ValueEnum};
 use mainpath::Installation;
 use mainpath::Logs;
-use mainpath::agent::{self, Basis, find_model};
+use mainpath::agent::{self, NewAgent, find_model};
 use mainpath::named_sessions::{Adopted, Kept, Session, SessionError, adopt};
 use mainpath::providers::history::{HistoryFormat, Loose, write};
 use mainpath::runtime::import::{summary_of, window};
@@ -240,6 +240,6 @@ pub async fn spec(app: &Installation, args: &AgentArgs) -> Result<Spec, Failure>
     let model = chosen.map_or_else(|| DEMO.into(), |chosen| chosen.model);
     let workspace = agent::workspace(args.workspace.as_deref())?;
     let policy = app.sources.load(&workspace.display().to_string(), &given.rules)?;
-    let basis = Basis { rules: &given.rules, ..app.basis() };
-    Ok(agent::spec(&given.options, basis, model, &workspace, &policy, mode(args, is_attended()))?)
+    let mode = mode(args, is_attended());
+    Ok(app.spec(NewAgent { given: &given, model, workspace: &workspace, policy: &policy, mode })?)
 }

@@ -9,7 +9,7 @@ use crate::ui::out::out;
 use crate::ui::text::{count, money, number, one_line, range, short};
 use clap::Args;
 use mainpath::Installation;
-use mainpath::agent::{self, ModeFor};
+use mainpath::agent::ModeFor;
 use mainpath::intervals::Spread;
 use mainpath::skills::preloads;
 use mainpath::types::{FinishReason, Micros, Seq, TraceId};
@@ -55,7 +55,7 @@ pub async fn what_if(
     let rules = old.rules.clone().with(&app.sources.run);
     let rules = check_rules(app, &old.workspace, rules, as_json)?;
     let mode = ModeFor { mode: old.mode, run: old.mode_for };
-    let spec = agent::changed(old, &agent.options()?, app.basis(), &rules.policy, mode)?.unwrap_or_else(|| old.clone());
+    let spec = app.changed(old, &agent.options()?, &rules.policy, mode)?.unwrap_or_else(|| old.clone());
     let skills = if agent.skill.is_empty() { Vec::new() } else { preloads(&spec, app.shelf.as_ref())? };
     let stop = StopWork::default();
     stop_at_signals(&stop)?;

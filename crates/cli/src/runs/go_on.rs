@@ -157,7 +157,7 @@ pub async fn go_on_with(
         };
         eprintln!("! {events} erased; the model sees {ERASED} in {places}");
     }
-    let changed = agent::changed(spec, &agent.options()?, app.basis(), &policy, mode)?;
+    let changed = app.changed(spec, &agent.options()?, &policy, mode)?;
     // Those that this call names, and that are not loaded yet.
     let named = if agent.skill.is_empty() {
         Vec::new()

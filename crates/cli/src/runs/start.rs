@@ -15,7 +15,7 @@ use crate::runs::task::{Task, message};
 use crate::traces::which::{name, rows};
 use crate::ui::text::plain;
 use mainpath::Installation;
-use mainpath::agent::{self, Basis, choose_model};
+use mainpath::agent::{self, NewAgent, choose_model};
 use mainpath::named_sessions::Session;
 use mainpath::runtime::new_trace_id;
 use mainpath::sessions::Held;
@@ -90,8 +90,8 @@ pub async fn begin(
     // The demonstration is complete in itself.
     let mcp = if demo { None } else { connect(app, &workspace, &args.agent).await? };
     let rules = check_rules(app, &workspace.display().to_string(), given.rules.clone(), args.output.json)?;
-    let basis = Basis { rules: &given.rules, ..app.basis() };
-    let spec = agent::spec(&given.options, basis, chosen.model, &workspace, &rules.policy, mode)?;
+    let (model, policy) = (chosen.model, &rules.policy);
+    let spec = app.spec(NewAgent { given: &given, model, workspace: &workspace, policy, mode })?;
     untrusted_skills(&spec, &args.output);
     let runtime = app.runtime_under(rules)?;
     let mut said = preloads(&spec, app.shelf.as_ref())?;

@@ -2,6 +2,8 @@
 
 mod basis;
 mod builder;
+#[cfg(feature = "home")]
+mod here;
 mod limits;
 mod model;
 mod notes;
@@ -14,8 +16,10 @@ mod start;
 
 pub(crate) use start::id_of;
 
-pub use basis::Basis;
+pub(crate) use basis::Basis;
 pub use builder::Agent;
+#[cfg(feature = "home")]
+pub use here::NewAgent;
 pub use limits::beyond;
 #[cfg(feature = "home")]
 pub(crate) use model::is_played;
@@ -26,5 +30,5 @@ pub use offer::REACHING;
 pub(crate) use offer::{tools_now, without_denied};
 pub use options::*;
 pub use reconstructed::reconstructed_from;
-pub use spec::{ModeFor, changed, sizes, spec, workspace};
+pub use spec::{ModeFor, sizes, workspace};
 pub(crate) use spec::{with_model, with_words};

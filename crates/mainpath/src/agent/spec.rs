@@ -58,7 +58,7 @@ pub fn workspace(given: Option<&Path>) -> Result<PathBuf, Error> {
 
 /// A fresh spec in a workspace with these rules. Errors: a file that is named cannot be used, a fallback is no model, or a tool is
 /// not there.
-pub fn spec(
+pub(super) fn spec(
     given: &AgentOptions,
     basis: Basis<'_>,
     model: String,
@@ -193,7 +193,7 @@ fn configured(profile: Profile, config: &ConfigFile) -> Limits {
 }
 
 /// The spec of an earlier run in a workspace with these rules, with what the caller changes. `None` if nothing changes.
-pub fn changed(
+pub(super) fn changed(
     old: &Spec,
     given: &AgentOptions,
     basis: Basis<'_>,

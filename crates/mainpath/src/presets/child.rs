@@ -12,7 +12,7 @@ impl Preset {
     /// The spec of a child that an agent starts in its run of this number, counted from 1: never more tools, rules, access, secrets or
     /// limits than its parent has. What it belongs to is the caller's to say. Errors: the preset's model has no known price, and its
     /// parent has a limit in money.
-    pub fn child(&self, parent: &Spec, run: u32, basis: Basis<'_>) -> Result<Spec, Error> {
+    pub(crate) fn child(&self, parent: &Spec, run: u32, basis: Basis<'_>) -> Result<Spec, Error> {
         let known: Vec<&str> = parent.tools.iter().map(|tool| tool.name.as_str()).collect();
         let tools = self.tools_within(&parent.allowed_tools, &known);
         let reasons = basis.models.facts(&parent.model).abilities.reasoning;

@@ -7,7 +7,7 @@ use super::live_outcome::{LiveOutcome, LiveReport, LiveTrial, sum};
 use super::names::{test_folder, test_names, tests_folder};
 use super::placing::Placing;
 use super::propose::{calls, used};
-use crate::agent::{ModeFor, changed, check_model, with_words};
+use crate::agent::{ModeFor, check_model, with_words};
 use crate::event::RunEvent;
 use crate::recorded::{CallStep, Played, RecordedStep, steps};
 use crate::what_if::{HeldCopy, OnlyInCopy, Original, REFUSED, StopWork, copied_host, copy_as_it_was, sweep};
@@ -251,7 +251,6 @@ impl Lanes<'_> {
     /// The agent as it would be today, in the copy.
     fn spec(&self, mut spec: Spec, folder: &Path) -> Result<Spec, Error> {
         let LiveTests { project, model, yes, .. } = self.tests;
-        let basis = self.app.basis();
         spec.workspace = folder.display().to_string();
         spec.copy = Some(Copied { of: project.display().to_string(), repository: None });
         if let Some(preset) = &mut spec.preset
@@ -286,9 +285,9 @@ impl Lanes<'_> {
         let policy = self.app.sources.load_for(&spec)?;
         let given = AgentOptions { model: model.clone(), ..AgentOptions::default() };
         let mode = ModeFor { mode: spec.mode, run: None };
-        let mut spec = changed(&spec, &given, basis, &policy, mode)?.unwrap_or(spec);
+        let mut spec = self.app.changed(&spec, &given, &policy, mode)?.unwrap_or(spec);
         spec.tools.retain(|tool| !matches!(tool.effect, EffectClass::StartChild | EffectClass::AskPerson));
-        with_words(&mut spec, basis)?;
+        with_words(&mut spec, self.app.basis())?;
         Ok(spec)
     }
 }
