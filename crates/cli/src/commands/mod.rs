@@ -36,6 +36,7 @@ pub mod restore;
 pub mod rewind;
 pub mod run;
 pub mod sandbox;
+pub mod schema;
 pub mod send;
 pub mod serve;
 pub mod server;
@@ -205,7 +206,7 @@ commands! {
     #[command(subcommand)]
     Keys(server::KeysCommand) |command| => server::keys(command);
     /// Print the JSON Schema of a public type, or of all
-    Schema(show::SchemaArgs) |args| => show::schema(&args);
+    Schema(schema::SchemaArgs) |args| => schema::schema(&args);
     /// List the rules, or check how they decide on a call
     Policy(policy::PolicyArgs) |args| => policy::policy(args).await;
     /// Check your setup

@@ -52,13 +52,6 @@ pub struct ShowArgs {
     pub diff: Vec<String>,
 }
 
-/// `mainpath schema`
-#[derive(Args, Debug)]
-pub struct SchemaArgs {
-    /// The type, such as Event [default: all]
-    pub name: Option<String>,
-}
-
 /// `mainpath show`
 pub async fn show(args: ShowArgs) -> Result<Exit, Failure> {
     let logs = logs()?;
@@ -302,27 +295,4 @@ pub async fn replay(args: ReplayArgs) -> Result<Exit, Failure> {
             Err(Failure::error(format!("{n} between the log and what was computed from it{now}")))
         }
     }
-}
-
-/// Other names of types, by which people look for them.
-const SCHEMA_ALIASES: [(&str, &str); 2] = [("Context", "Packed"), ("CallRecord", "Call")];
-
-/// `mainpath schema`
-pub fn schema(args: &SchemaArgs) -> Result<Exit, Failure> {
-    let mut all = mainpath::types::schema::all();
-    all.extend(mainpath::core::schemas());
-    all.push(("ConfigFile", mainpath::home::ConfigFile::schema()));
-    let Some(wanted) = &args.name else {
-        let all: serde_json::Map<String, serde_json::Value> =
-            all.into_iter().map(|(name, schema)| (name.to_string(), schema.to_value())).collect();
-        out(&format!("{:#}", serde_json::Value::Object(all)))?;
-        return Ok(Exit::Ok);
-    };
-    let other = SCHEMA_ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(wanted)).map(|(_, name)| *name);
-    let found = all.iter().find(|(name, _)| name.eq_ignore_ascii_case(other.unwrap_or(wanted)));
-    let names = || all.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-    let (_, schema) =
-        found.ok_or_else(|| Failure::usage(format!("there is no type {wanted:?}; there are: {}", names())))?;
-    out(&format!("{:#}", schema.as_value()))?;
-    Ok(Exit::Ok)
 }

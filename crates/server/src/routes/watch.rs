@@ -6,7 +6,7 @@ use crate::access::scope::Scope;
 use crate::call::Call;
 use crate::problem::{FieldProblem, Kind, Problem};
 use crate::reply;
-use crate::route::{Gives, Route, group};
+use crate::route::{Gives, Route, documented, group};
 use crate::stream::{Cursor, Feed, Wanted, socket, sse};
 use axum::body::Body;
 use axum::http::{Response, StatusCode, header};
@@ -21,7 +21,7 @@ pub fn routes() -> Result<Vec<Route>, String> {
         status: 200,
         about: "With `Accept: text/event-stream` the stream; else a page of events.",
         media: "application/json",
-        schema: Some(|all| all.subschema_for::<Page>()),
+        schema: documented::<Page>(),
     };
     let over = Gives { status: 204, about: "All was seen, and nothing goes on.", media: "", schema: None };
     let socket =
