@@ -30,8 +30,11 @@ build:
 
 ## The program as it is handed out: target/dist/mainpath, smaller than what `make build` builds, and longer to build.
 # A crate with an optimisation of its own has `strip` from the profile that this one inherits, so it is said here. Where Rust brings its
-# own linker, that folds functions that are the same.
-DIST_LINK := $(if $(filter Linux-x86_64,$(shell uname -s -m | tr ' ' -)),-C link-arg=-Wl$(shell printf ,)--icf=all)
+# own linker, that folds functions that are the same, and what a run calls is put together: a run then needs half of the memory, which is
+# mostly the program's own pages.
+ifeq ($(shell uname -s -m),Linux x86_64)
+DIST_LINK := -C link-arg=-Wl,--icf=all $(if $(shell command -v python3),-C linker=$(CURDIR)/tools/link_in_order.py)
+endif
 dist:
 	$(CARGO) rustc --profile dist --locked -p mainpath-cli --bin mainpath -- -C strip=symbols $(DIST_LINK)
 

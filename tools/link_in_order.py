@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Links `mainpath` so that what a run calls lies together: `make dist` names this as its linker.
+
+A run calls a tenth of the program's functions, scattered over all of it, and the kernel maps what lies around each: most of the program.
+So it is linked, run with a breakpoint on each function (called.py), and linked again with those that were called in front, in the order of
+their first calls. Where that cannot be, it is linked as it came, and that is said.
+"""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from called import Program, Tracer
+
+LINKER = os.environ.get("CC", "cc")
+# The longest that all that is tried may take, in seconds.
+LONGEST = 120
+
+
+def served(text, pid):
+    """What a browser and a program ask of a server: its pages, a run, its conversation. Then it is to end."""
+    try:
+        with os.fdopen(text, closefd=True) as lines:
+            address = next(found[1] for line in lines if (found := re.search(r"listening on (http://\S+)", line)))
+            token = pathlib.Path(os.environ["MAINPATH_HOME"], "server/token").read_text().strip()
+
+            def ask(path, body=None):
+                head = {"authorization": f"Bearer {token}", "content-type": "application/json", "prefer": "wait=20"}
+                data = None if body is None else json.dumps(body).encode()
+                with urllib.request.urlopen(urllib.request.Request(address + path, data, head), timeout=30) as answer:
+                    return answer.read()
+
+            ask("/ready"), ask("/ui/")
+            run = json.loads(ask("/api/traces", {"task": "Look around.", "model": "scripted"}))["trace_id"]
+            for path in ["", "/messages", "/events", "/tree", "/context"]:
+                ask(f"/api/traces/{run}{path}")
+            ask("/api/traces")
+            os.kill(pid, signal.SIGTERM)
+            lines.read()
+    except Exception as problem:
+        os.kill(pid, signal.SIGKILL)
+        raise problem
+
+
+def called(path):
+    """The names of the functions that are called, in the order of their first calls."""
+    program = Program(path)
+    tracer = Tracer(program)
+    with tempfile.TemporaryDirectory() as folder:
+        work = pathlib.Path(folder, "work")
+        work.mkdir()
+        os.environ.update(HOME=folder, MAINPATH_HOME=f"{folder}/home")
+        for arguments in (["demo"], ["ls"], ["show"]):
+            if tracer.run(["mainpath", *arguments], work) != 0:
+                raise OSError(f"mainpath {' '.join(arguments)} failed")
+        read, write = os.pipe()
+        server = ["mainpath", "serve", "--address", "127.0.0.1:0"]
+        ask = lambda pid: threading.Thread(target=served, args=(read, pid), daemon=True).start()
+        if tracer.run(server, work, write, ask) != 0:
+            raise OSError("mainpath serve failed")
+    return [name for address in tracer.seen for name in program.names[address]]
+
+
+def late(*_):
+    raise TimeoutError(f"it was not done in {LONGEST} seconds")
+
+
+def main():
+    arguments = sys.argv[1:]
+    to = arguments[arguments.index("-o") + 1] if "-o" in arguments else None
+    whole = [one for one in arguments if one not in ("-Wl,--strip-all", "-s")]
+    try:
+        subprocess.run([LINKER, *whole], check=True)
+        signal.signal(signal.SIGALRM, late)
+        signal.alarm(LONGEST)
+        names = called(to)
+        signal.alarm(0)
+    except Exception as problem:
+        print(f"linked without an order: {problem}", file=sys.stderr)
+        return subprocess.run([LINKER, *arguments]).returncode
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as order:
+        order.write("\n".join(names) + "\n")
+        order.flush()
+        ordered = [f"-Wl,--symbol-ordering-file={order.name}", "-Wl,--no-warn-symbol-ordering"]
+        return subprocess.run([LINKER, *arguments, *ordered]).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
