@@ -196,12 +196,12 @@ impl Runs {
             };
             let deaths = match found.status().await? {
                 Status::Interrupted if rested => 0,
-                Status::Interrupted if deaths + 1 >= MOST_DEATHS => {
+                Status::Interrupted if deaths.saturating_add(1) >= MOST_DEATHS => {
                     let _ = marks.end(&trace);
                     told(Found::SetAside(trace));
                     continue;
                 }
-                Status::Interrupted => deaths + 1,
+                Status::Interrupted => deaths.saturating_add(1),
                 _ => deaths,
             };
             if !found.drive().await? {

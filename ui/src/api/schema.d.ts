@@ -4691,7 +4691,10 @@ export interface components {
         };
         /** @description What was done to files, or would be. */
         RestoredFiles: {
-            /** @description Where it is only said what would be done: what would become of each file that is put back, or would be by force. */
+            /**
+             * @description Where it is only said what would be done: what would become of the files that are put back, or would be by force. Those that only
+             *     force would put back come first, and 50 are shown at most.
+             */
             changes: components["schemas"]["FilePreview"][];
             /** @description Files that are not, with why. */
             left: string[];

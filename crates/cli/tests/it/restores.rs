@@ -389,6 +389,17 @@ fn with_snapshots_what_a_command_did_is_undone_as_well() {
     assert_eq!(place.ok(&["restore", &newest(&place), "--to", "1"]), told);
 }
 
+#[test]
+fn what_became_of_a_file_that_was_too_large_to_keep_is_said() {
+    let place = Place::new();
+    std::fs::write(place.work.join("huge"), vec![b'a'; 30_000_000]).unwrap();
+    place.config("snapshots = true\n");
+    let server = scripted(vec![bash("sed -i s/a/b/ huge"), Answer::text("Done.")]);
+    assert_eq!(place.run_on(&server, &["--yes", "Do it."]).code, 0);
+    let told = "huge: kept: its content at that time was not kept\n";
+    assert!(place.run(&["restore", &place.trace(), "--to", "1"]).out.contains(told));
+}
+
 /// The end of the call that was killed, after the trace was resumed, and what the log says was kept for it.
 fn resumed(place: &Place, trace: &str) -> (Value, Vec<Value>) {
     let resumed = place.run(&["resume", trace, "--yes"]);

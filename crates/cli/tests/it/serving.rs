@@ -121,12 +121,41 @@ fn stopped_in_order_it_lets_turns_come_to_a_checkpoint_and_a_later_start_goes_on
     let events = place.events(&trace);
     let last = events.last().unwrap()["type"].as_str().unwrap().to_string();
     assert_eq!(finished(&place, &trace), 0);
-    // The answer that was under way is in the log, and nothing was begun after it.
+    // The answer that was under way is in the log with the calls that it made, and no model is asked after it.
     assert!(events.iter().any(|event| event["type"] == "model_finished"), "{last}");
     let served = serve(&place);
     wait_until("it has ended", || finished(&place, &trace) == 1);
     let lost = place.events(&trace).iter().any(|event| event["data"]["resolution"] == "unknown");
     assert!(!lost);
+    drop(served);
+}
+
+#[test]
+fn stopped_in_order_while_an_answer_comes_the_calls_in_it_are_made_and_none_is_lost() {
+    let place = Place::new();
+    let file = place.root().join("writes.toml");
+    let call = "{ tool = \"bash\", args = { command = \"echo hi >> b.txt\" } }";
+    std::fs::write(
+        &file,
+        format!("[[turn]]\ndelay_ms = 1500\ncalls = [{call}, {call}]\n[[turn]]\nfinal = \"Written.\"\n"),
+    )
+    .unwrap();
+    let model = format!("scripted:{}", file.display());
+    let mut served = serve(&place);
+    let body = json!({"task": "Write it.", "model": model, "approvals": "yes"}).to_string();
+    let (_, begun) = served.ask("POST", "/api/traces", "", &body);
+    let trace = begun["trace_id"].as_str().unwrap().to_string();
+    wait_until("it asks its model", || place.events(&trace).iter().any(|event| event["type"] == "model_requested"));
+    served.process.signal(Signal::TERM);
+    assert_eq!(served.process.end().code, 0);
+    // What is on record as begun was done; the next turn is left to the next start.
+    assert_eq!((place.text("b.txt").as_str(), finished(&place, &trace)), ("hi\nhi\n", 0));
+    let served = serve(&place);
+    wait_until("it has ended", || finished(&place, &trace) == 1);
+    let resolved: Vec<Value> = place.events(&trace).into_iter().filter(|one| one["type"] == "call_resolved").collect();
+    assert_eq!(resolved.len(), 2);
+    assert!(resolved.iter().all(|one| one["data"]["resolution"] != "unknown"), "{resolved:?}");
+    assert_eq!(place.text("b.txt"), "hi\nhi\n");
     drop(served);
 }
 

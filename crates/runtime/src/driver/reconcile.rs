@@ -17,12 +17,14 @@ impl Driver {
         let Some(pending) = self.machine.pending() else { return Ok(()) };
         self.in_flight.cancel_all_but(&pending);
         self.arm(&pending);
-        if self.shared.is_resting() {
+        let is_resting = self.shared.is_resting();
+        if is_resting {
             self.in_flight.stop_waiting();
-            return Ok(());
         }
         for (key, effect) in pending {
-            if !self.in_flight.has(&key) && !self.resting.contains(&key) {
+            // A call is on record as begun before it is: not to run it now would leave open whether it was.
+            let may_begin = !is_resting || matches!(effect, Effect::RunTool { .. });
+            if may_begin && !self.in_flight.has(&key) && !self.resting.contains(&key) {
                 self.start(key, effect).await?;
             }
         }

@@ -196,7 +196,8 @@ pub async fn plan_restore(
         let is_untouched = track.found.is_none() && (state.holds_same(&was) || was == FileState::Unknown);
         let otherwise = matches!(then, Then::After(_)) && track.was_changed_otherwise();
         let fate = match (&was, seen) {
-            (_, None) if is_untouched || state == was => Fate::Same,
+            // Two contents of which nothing is known are not therefore the same.
+            (_, None) if is_untouched || state == was && was != FileState::Unknown => Fate::Same,
             (_, Some(why)) => Fate::Lost(why),
             (FileState::Unknown, None) => Fate::Lost("its content at that time was not kept".into()),
             (_, None) if now == FileNow::Large => Fate::Lost("its present content is too large to keep".into()),

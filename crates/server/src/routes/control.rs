@@ -201,8 +201,8 @@ struct RestoredFiles {
     restored: Vec<String>,
     /// Files that are not, with why.
     left: Vec<String>,
-    /// Where it is only said what would be done: what would become of each file that is put back, or would be by force.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// Where it is only said what would be done: what would become of the files that are put back, or would be by force. Those that only
+    /// force would put back come first, and 50 are shown at most.
     changes: Vec<FilePreview>,
 }
 
@@ -237,6 +237,7 @@ async fn restore(call: Call<Nothing, RestoreBody>) -> Result<RestoredFiles, Prob
     let mut planned = trace.plan_restore(to).await?;
     let listed = listed(&planned);
     planned.files.retain(|plan| matches!(plan.fate, Fate::Restore | Fate::Foreign));
+    planned.files.sort_by_key(|plan| plan.fate != Fate::Foreign);
     planned.files.truncate(MOST_CHANGES);
     let diffs = trace.file_diffs(&planned).await?;
     let mut room = MOST_BYTES;

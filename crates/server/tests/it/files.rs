@@ -49,7 +49,7 @@ async fn what_would_become_of_each_file_is_shown_and_then_done() {
     assert_eq!(first, shown);
 
     let done = place.post(&address, json!({"at_sequence": 1})).await.json();
-    assert_eq!(done, json!({"restored": listed, "left": left}));
+    assert_eq!(done, json!({"restored": listed, "left": left, "changes": []}));
     assert_eq!(std::fs::read_to_string(place.work().join("README.md")).unwrap(), "hello world\n");
     assert!(!place.work().join("new.txt").exists());
     place.end().await;
