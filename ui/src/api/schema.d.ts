@@ -2577,7 +2577,7 @@ export interface components {
         };
         /** @description What would become of a file. */
         FilePreview: {
-            /** @description A unified diff from now to then, without known secrets; nothing where it is no text, only its mode differs, or there are many more. */
+            /** @description A unified diff from now to then, without known secrets; nothing where it is no text, larger than 2 MiB, only its mode differs, or there are many more. */
             diff?: string | null;
             /**
              * Format: uint

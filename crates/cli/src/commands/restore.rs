@@ -8,7 +8,7 @@ use crate::ui::text::{count, number, one_line, were};
 use clap::Args;
 use mainpath::runtime::files::{Fate, FilePlan};
 use mainpath::store::StoreError;
-use mainpath::trace::{FileDiff, ReadTrace, Restore, RestoreTo, Restored, file_diff};
+use mainpath::trace::{FileDiff, LARGEST_COMPARED, ReadTrace, Restore, RestoreTo, Restored, file_diff};
 use mainpath::types::Seq;
 use mainpath::types::{FileState, TraceId};
 use mainpath::{Installation, Logs};
@@ -212,7 +212,9 @@ async fn show(logs: &Logs, planned: &Restored) -> Result<(), Failure> {
 fn in_lines(path: &str, diff: &FileDiff) -> String {
     let (lines, more) = match diff {
         FileDiff::Bytes { now, then } => {
-            return format!("    not text: {} now, {} then", count(*now, "byte"), number(*then));
+            let is_large = (*now).max(*then) > LARGEST_COMPARED;
+            let why = if is_large { "too large to compare" } else { "not text" };
+            return format!("    {why}: {} now, {} then", count(*now, "byte"), number(*then));
         }
         FileDiff::Text { lines, .. } if lines.is_empty() => return String::new(),
         FileDiff::Text { lines, more } => (lines, *more),

@@ -15,6 +15,8 @@ use std::time::Duration;
 const MOST_LINES: usize = 200;
 /// and so many characters of one line.
 const MOST_CHARS: usize = 2_000;
+/// Of a file of more bytes only its sizes are told: its lines would have to be compared for seconds, and nobody reads that many.
+pub const LARGEST_COMPARED: u64 = 2 * 1024 * 1024;
 /// A difference that is not found in so long is told coarsely.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -28,7 +30,7 @@ pub enum FileDiff {
         /// How many more there are.
         more: usize,
     },
-    /// One of them is no text.
+    /// One of them is no text, or large.
     Bytes {
         /// How many bytes it has now.
         now: u64,
@@ -72,15 +74,20 @@ fn link_to(target: &[u8]) -> Vec<u8> {
 }
 
 fn diff(Both { now, then }: &Both) -> FileDiff {
-    let (Ok(from), Ok(to)) = (std::str::from_utf8(now), std::str::from_utf8(then)) else {
+    let (Some(from), Some(to)) = (text(now), text(then)) else {
         return FileDiff::Bytes { now: now.len() as u64, then: then.len() as u64 };
     };
     let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(from, to);
-    let text = diff.unified_diff().to_string();
-    let mut lines: Vec<String> = text.lines().map(cut).collect();
+    let shown = diff.unified_diff().to_string();
+    let mut lines: Vec<String> = shown.lines().map(cut).collect();
     let more = lines.len().saturating_sub(MOST_LINES);
     lines.truncate(MOST_LINES);
     FileDiff::Text { lines, more }
+}
+
+/// What can be compared by lines.
+fn text(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes).ok().filter(|text| text.len() as u64 <= LARGEST_COMPARED && !text.contains('\0'))
 }
 
 fn redacted(vault: &Vault, bytes: Vec<u8>) -> Vec<u8> {
@@ -140,6 +147,9 @@ mod tests {
     #[test]
     fn bytes_are_counted_and_long_lines_cut() {
         assert_eq!(diff_of(&[0xff; 3], b"text"), FileDiff::Bytes { now: 3, then: 4 });
+        assert_eq!(diff_of(b"a\0b", b"text"), FileDiff::Bytes { now: 3, then: 4 });
+        let large = vec![b'\n'; LARGEST_COMPARED as usize + 1];
+        assert_eq!(diff_of(&large, b"text"), FileDiff::Bytes { now: LARGEST_COMPARED + 1, then: 4 });
         let FileDiff::Text { lines, .. } = diff_of(b"", "\u{e9}".repeat(5_000).as_bytes()) else { panic!("no text") };
         let line = lines.get(1).unwrap();
         assert_eq!((line.chars().count(), line.ends_with(" […]")), (MOST_CHARS + 4, true));

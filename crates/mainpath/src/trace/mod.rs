@@ -31,7 +31,7 @@ pub use context::{ContextGap, ContextPart, ContextReport, Look, SectionSize, Tak
 pub use erase::{Erase, Erased, Everywhere, everywhere, is_grade_of};
 pub use export::{Export, ExportFormat, ExportLayout, reworded_by};
 pub use facts::{Facts, FactsFrom};
-pub use file_diff::{FileDiff, file_diff};
+pub use file_diff::{FileDiff, LARGEST_COMPARED, file_diff};
 #[cfg(feature = "home")]
 pub(crate) use fork::fork_once;
 pub use handle::Trace;

@@ -213,7 +213,7 @@ struct FilePreview {
     path: String,
     /// Whether it would be removed: there was none.
     removed: bool,
-    /// A unified diff from now to then, without known secrets; nothing where it is no text, only its mode differs, or there are many more.
+    /// A unified diff from now to then, without known secrets; nothing where it is no text, larger than 2 MiB, only its mode differs, or there are many more.
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
     /// How many lines of the diff are left out at its end.
