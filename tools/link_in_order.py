@@ -6,6 +6,7 @@ So it is linked, run with a breakpoint on each function (called.py), and linked 
 their first calls. Where that cannot be, it is linked as it came, and that is said.
 """
 
+import http.server
 import json
 import os
 import pathlib
@@ -50,6 +51,33 @@ def served(text, pid):
         raise problem
 
 
+class Model(http.server.BaseHTTPRequestHandler):
+    """Answers as Chat Completions do: a call first, then a text."""
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        self.say("application/json", json.dumps({"object": "list", "data": [{"id": "m", "object": "model"}]}))
+
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        delta, reason = {"content": "Done."}, "stop"
+        if asked["messages"][-1]["role"] != "tool":
+            function = {"name": "bash", "arguments": json.dumps({"command": "echo hello > a.txt; ls"})}
+            delta, reason = {"tool_calls": [{"index": 0, "id": "1", "type": "function", "function": function}]}, "tool_calls"
+        head = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+        pieces = [{"delta": {"role": "assistant", **delta}, "finish_reason": None}, {"delta": {}, "finish_reason": reason}]
+        lines = [json.dumps({**head, "choices": [{"index": 0, **piece}]}) for piece in pieces]
+        self.say("text/event-stream", "".join(f"data: {line}\n\n" for line in [*lines, "[DONE]"]))
+
+    def say(self, media, text):
+        self.send_response(200)
+        self.send_header("content-type", media)
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+
 def called(path):
     """The names of the functions that are called, in the order of their first calls."""
     program = Program(path)
@@ -58,7 +86,10 @@ def called(path):
         work = pathlib.Path(folder, "work")
         work.mkdir()
         os.environ.update(HOME=folder, MAINPATH_HOME=f"{folder}/home")
-        for arguments in (["demo"], ["ls"], ["show"]):
+        models = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
+        threading.Thread(target=models.serve_forever, daemon=True).start()
+        model = f"openai-compatible:http://127.0.0.1:{models.server_port}/v1#m"
+        for arguments in (["demo"], ["run", "--yes", "--model", model, "Say hello."], ["ls"], ["show"]):
             if tracer.run(["mainpath", *arguments], work) != 0:
                 raise OSError(f"mainpath {' '.join(arguments)} failed")
         read, write = os.pipe()
