@@ -193,6 +193,7 @@ fn configured(profile: Profile, config: &ConfigFile) -> Limits {
 }
 
 /// The spec of an earlier run in a workspace with these rules, with what the caller changes. `None` if nothing changes.
+#[cfg_attr(not(feature = "home"), expect(dead_code, reason = "only an installation goes on otherwise than before"))]
 pub(super) fn changed(
     old: &Spec,
     given: &AgentOptions,
