@@ -15,7 +15,7 @@ libc.ptrace.restype = ctypes.c_long
 TRACEME, CONT, GETREGS, SETREGS, DETACH, SETOPTIONS = 0, 7, 12, 13, 17, 0x4200
 # New threads and processes are followed; programs that are begun are seen; all of them end with the tracer.
 FORK, VFORK, CLONE, EXEC, EXITKILL = 1 << 1, 1 << 2, 1 << 3, 1 << 4, 1 << 20
-EVENT_FORK, EVENT_VFORK, EVENT_EXEC = 1, 2, 4
+EVENT_EXEC = 4
 # Where `rip` is among the registers of `user_regs_struct`, and how many there are.
 RIP, REGISTERS = 16, 27
 WALL = 0x40000000

@@ -127,8 +127,8 @@ impl Runtime {
         self.shared.handle(&scope.tenant, trace).phase.subscribe()
     }
 
-    /// Begins no effect any more, in no trace, and waits until those under way have ended and every trace is let go of. Nothing is stopped: a run
-    /// goes on where it is as soon as another process, or a later one, drives it. For a process that is about to end; who does not want to
+    /// Begins nothing new any more, in no trace, and waits until what is under way has ended and every trace is let go of. A call that is on
+    /// record as begun is still made: else nobody could tell whether it was. Nothing is stopped: a run goes on where it is as soon as another process, or a later one, drives it. For a process that is about to end; who does not want to
     /// wait longer ends it at any time, as after a crash.
     pub async fn rest(&self) {
         self.shared.rest();

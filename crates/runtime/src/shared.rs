@@ -15,7 +15,7 @@ pub(crate) struct Shared {
     pub specs: Specs,
     /// How many traces have a driver now.
     pub drivers: AtomicUsize,
-    /// Whether nothing new is begun any more: see [`Runtime::rest`](crate::Runtime::rest).
+    /// Whether nothing new is begun any more, but calls on record as begun: see [`Runtime::rest`](crate::Runtime::rest).
     pub resting: AtomicBool,
     /// Who is told of what is appended.
     pub observer: OnceLock<Arc<dyn Observer>>,
