@@ -28,8 +28,8 @@ impl Host {
         presets_in(folder.as_ref(), self.home(), self.tools(), self.models())
     }
 
-    /// The spec of a child that an agent starts in its run of this number: the agent's own, narrowed by a preset. See
-    /// [`Preset::child`](super::Preset::child). Errors: there is no such preset, or it cannot be used.
+    /// The spec of a child that an agent starts in its run of this number, counted from 1: the agent's own, narrowed by a preset. It never has
+    /// more tools, rules, access, secrets or limits than the agent. Errors: there is no such preset, or it cannot be used.
     pub fn child_spec(&self, preset: &str, parent: &Spec, run: u32) -> Result<Spec, Error> {
         let presets = self.presets(parent.source())?;
         presets.choose(preset)?.child(parent, run, self.basis(&parent.rules))
