@@ -53,23 +53,24 @@ pub(crate) fn due(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind
     if tokens <= room.full {
         return None;
     }
+    let whole = state.tokens_to_cut();
+    let left = |loss: &Loss<'_>| whole.saturating_sub(loss.saved);
     let loss = match spec.limits.summary {
         SummaryMode::Rules => crowded(state, &room),
-        SummaryMode::Single | SummaryMode::Agent => {
-            Loss::light(state, |loss| tokens.saturating_sub(loss.saved) <= room.enough())
-        }
+        SummaryMode::Single | SummaryMode::Agent => Loss::light(state, |loss| left(loss) <= room.enough()),
     };
     // What does not fit is made to fit by the lightest means; there is time for a summary when it is full again.
     let asks = spec.limits.summary != SummaryMode::Rules;
     let enough = if too_large && asks { room.full } else { room.enough() };
-    if !loss.needs_summary() && tokens.saturating_sub(loss.saved) <= enough {
+    if !loss.needs_summary() && left(&loss) <= enough {
         return Some(loss.cut(CutCause::Full).into());
     }
     let grown = |to: u64| tokens >= to.saturating_add((room.most / 10).min(room.most.saturating_sub(to) / 2));
     let grown = too_large || state.context.summarised_to.is_none_or(grown);
     let fresh = run.compacted_at.is_none_or(|turns| turns < run.turns) && grown;
-    // What does not fit goes only with a summary, however few messages there are.
-    if fresh && (state.tree.shown_count(state.tree.head) > 4 || too_large && compact::shrinks(state, spec, true)) {
+    // What does not fit goes only with a summary, however few messages there are; and so does what leaves no room to look back.
+    let is_crowded = room.is_crowded_by(tokens);
+    if fresh && (state.tree.shown_count(state.tree.head) > 4 || is_crowded && compact::shrinks(state, spec, true)) {
         return Some(summary());
     }
     too_large.then(|| last_resort(state, run, spec))

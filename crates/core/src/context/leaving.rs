@@ -63,7 +63,7 @@ pub(crate) fn first_kept(state: &State, spec: &SpecHead, squeezes: bool) -> Opti
 
 /// What goes without a model once a request is nearly full. A summary may take its whole share.
 pub(crate) fn crowded<'a>(state: &'a State, room: &Room) -> Loss<'a> {
-    let tokens = state.request_tokens();
+    let tokens = state.tokens_to_cut();
     let light = |loss: &Loss<'_>| tokens.saturating_sub(loss.saved) <= room.enough();
     let mut goals = Loss::new(state);
     goals.omit_finished_goals();

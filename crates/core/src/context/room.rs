@@ -53,6 +53,11 @@ impl Room {
         self.most.saturating_mul(hundredths.into()) / 100
     }
 
+    /// Whether a request leaves next to nothing: one could not even look back.
+    pub fn is_crowded_by(&self, tokens: u64) -> bool {
+        tokens > self.most.saturating_mul(CROWDED) / 100
+    }
+
     /// What a cut has to bring the request down to.
     pub fn enough(&self) -> u64 {
         self.most.saturating_mul(ENOUGH) / 100

@@ -13,6 +13,17 @@ impl State {
         fixed.saturating_add(shown).saturating_add(self.recalled_tokens())
     }
 
+    /// The size of the next request as what a cut leaves of it is told from: the vendor's count was of the whole, and does not hold
+    /// after it. At least what it is told to be now.
+    pub(crate) fn tokens_to_cut(&self) -> u64 {
+        self.request_tokens().max(self.estimated_tokens().saturating_add(self.standing_tokens()))
+    }
+
+    fn standing_tokens(&self) -> u64 {
+        let standing = self.coming_spec().and_then(|spec| standing(self, spec));
+        standing.map_or(0, |text| u64::from(estimate(&text)) + 4)
+    }
+
     fn recalled_tokens(&self) -> u64 {
         let again =
             self.context.recalled.iter().filter_map(|id| self.calls.get(*id)).map(|call| u64::from(call.tokens));
@@ -47,8 +58,6 @@ impl State {
             fixed.saturating_add(shown()).saturating_add(around)
         };
         let path = if limits_chars { path.max(in_chars()) } else { path };
-        let standing = self.coming_spec().and_then(|spec| standing(self, spec));
-        let standing = standing.map_or(0, |text| u64::from(estimate(&text)) + 4);
-        path.saturating_add(self.recalled_tokens()).saturating_add(standing)
+        path.saturating_add(self.recalled_tokens()).saturating_add(self.standing_tokens())
     }
 }

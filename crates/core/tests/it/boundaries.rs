@@ -2,6 +2,7 @@
 
 use crate::support::*;
 use mainpath_core::*;
+use mainpath_testkit::world;
 use mainpath_types::*;
 
 /// A turn with these calls of `read` whose message has this size; each result has five tokens. What the last one decided.
@@ -138,7 +139,8 @@ fn four_messages_are_not_summarised_and_five_are() {
 
 #[test]
 fn there_is_no_second_summary_until_a_tenth_more_has_been_said() {
-    let mut agent = Agent::with_window(no_limits(), 400);
+    // The answer's part is so small that a request that is nearly full leaves room.
+    let mut agent = Agent::with_spec(Spec { reserved_output: 20, ..world::spec(no_limits(), 400) });
     agent.says(MessageMode::Message, "do it");
     for tokens in [67, 20, 153] {
         turn(&mut agent, tokens, 1);

@@ -62,6 +62,47 @@ fn a_server_that_counts_only_what_its_cache_did_not_hold_does_not_let_a_conversa
     }
 }
 
+/// What the requests of a conversation leave at the least, in tokens, where its answers take a large part of the window. The model
+/// counts `fine` thousandths of what is estimated; its summaries are short.
+fn least_left(summary: SummaryMode, fine: u64, answer: u32) -> u64 {
+    let spec = world::spec(Limits { summary, ..no_limits() }, 12_000);
+    let mut agent =
+        Agent::with_spec(Spec { instructions: "aaaa ".repeat(3_300), reserved_output: 2_048, size_margin: 0, ..spec });
+    let mut least = u64::MAX;
+    for turn in 0..30 {
+        let text = format!("question {turn}: {}", "a longer text ".repeat([20, 170, 1][turn % 3]));
+        agent.takes(message(&text));
+        while agent.state().run.is_some() {
+            let Some(model) = agent.state().model else {
+                agent.summarises();
+                continue;
+            };
+            let is_own = agent.state().branch.is_none();
+            if is_own {
+                least = least.min(free_tokens(agent.state()));
+            }
+            let tokens = if is_own && turn % 3 < 2 { answer } else { 20 };
+            let usage = Some(Usage { input: model.estimate * fine / 1_000, output: tokens.into(), ..Usage::default() });
+            let said = Reply { usage, tokens, ..*agent.reply("Goal: to talk. Decisions: some.", &[]) };
+            agent.takes(InputKind::ModelFinished(Box::new(said)));
+        }
+        assert_eq!(agent.ended().reason, FinishReason::Final);
+    }
+    least
+}
+
+#[test]
+fn every_request_leaves_room_to_look_back_however_few_and_large_messages_are() {
+    for summary in [SummaryMode::Agent, SummaryMode::Single, SummaryMode::Rules] {
+        for fine in [800, 880, 1_000] {
+            for answer in [1_500, 3_026, 3_600, 4_400] {
+                let least = least_left(summary, fine, answer);
+                assert!(least >= 250, "{summary:?}, counted {fine}, answers of {answer}: {least} tokens");
+            }
+        }
+    }
+}
+
 #[test]
 fn what_was_learned_of_a_model_holds_for_it_alone_and_is_a_fold_of_the_log() {
     let mut agent = Agent::with_spec(Spec { size_margin: 25, ..world::spec(no_limits(), 100_000) });
