@@ -5,7 +5,7 @@ use crate::metrics::Held;
 use crate::problem::{Kind, Problem};
 use mainpath::runtime::{Phase, Runtime};
 use mainpath::types::TraceId;
-use mainpath::{Error, Host, Status, Trace};
+use mainpath::{Error, ErrorKind, Host, Status, Trace};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
@@ -63,12 +63,14 @@ impl Drop for Slot {
 }
 
 /// What became of a run that was left.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Found {
     /// It goes on.
     GoesOn(TraceId),
     /// It was under way each time that the process died: it is left as it is, and said.
     SetAside(TraceId),
+    /// Its log is gone or cannot be read to its end.
+    Unreadable(TraceId, Error),
 }
 
 /// The marks of the runs of this host.
@@ -186,37 +188,55 @@ impl Runs {
         }
         let left = marks.read()?;
         self.queued.fetch_add(left.len(), Ordering::Relaxed);
-        for Mark { trace, deaths, rested } in left {
+        for mark in left {
             let permit = Arc::clone(&room).acquire_owned().await;
             self.queued.fetch_sub(1, Ordering::Relaxed);
             let Ok(permit) = permit else { return Ok(()) };
-            let Ok(found) = host.trace(&trace).await else {
-                let _ = marks.end(&trace);
-                continue;
-            };
-            let deaths = match found.status().await? {
-                Status::Interrupted if rested => 0,
-                Status::Interrupted if deaths.saturating_add(1) >= MOST_DEATHS => {
-                    let _ = marks.end(&trace);
-                    told(Found::SetAside(trace));
-                    continue;
+            match self.take_up(host, &mark).await {
+                Ok(Some(Found::GoesOn(trace))) => {
+                    let mut phases = host.runtime().phase(host.whose(), &trace);
+                    told(Found::GoesOn(trace));
+                    tokio::spawn(async move {
+                        let _ = phases.wait_for(|phase| *phase != Phase::Running).await;
+                        drop(permit);
+                    });
                 }
-                Status::Interrupted => deaths.saturating_add(1),
-                _ => deaths,
-            };
-            if !found.drive().await? {
-                let _ = marks.end(&trace);
-                continue;
+                Ok(found) => {
+                    let _ = marks.end(&mark.trace);
+                    found.into_iter().for_each(&told);
+                }
+                Err(error) => {
+                    // The mark of one that is there stays: its file may be restored from a copy.
+                    if error.kind() == ErrorKind::NotFound {
+                        let _ = marks.end(&mark.trace);
+                    }
+                    told(Found::Unreadable(mark.trace, error));
+                }
             }
-            self.follow(host, &trace, deaths);
-            told(Found::GoesOn(trace.clone()));
-            let mut phases = host.runtime().phase(host.whose(), &trace);
-            tokio::spawn(async move {
-                let _ = phases.wait_for(|phase| *phase != Phase::Running).await;
-                drop(permit);
-            });
         }
         Ok(())
+    }
+
+    /// Goes on with one that was left, if there is anything to do. Errors: its log is gone, or cannot be read to its end.
+    async fn take_up(&self, host: &Host, mark: &Mark) -> Result<Option<Found>, Error> {
+        let trace = mark.trace.clone();
+        let found = host.trace(&trace).await?;
+        if let Some(damage) = found.log(1).await?.damage {
+            return Err(Error::failed(format!("its log is damaged: {damage}")));
+        }
+        let deaths = match found.status().await? {
+            Status::Interrupted if mark.rested => 0,
+            Status::Interrupted => mark.deaths.saturating_add(1),
+            _ => mark.deaths,
+        };
+        if deaths > mark.deaths && deaths >= MOST_DEATHS {
+            return Ok(Some(Found::SetAside(trace)));
+        }
+        if !found.drive().await? {
+            return Ok(None);
+        }
+        self.follow(host, &trace, deaths);
+        Ok(Some(Found::GoesOn(trace)))
     }
 }
 

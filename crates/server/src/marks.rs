@@ -7,12 +7,17 @@
 //! ```
 
 use mainpath::types::TraceId;
+use rustix::fs::OFlags;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::fmt::Write as _;
-use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+/// Nobody is waited for at the other end of a pipe.
+const NO_WAIT: i32 = OFlags::NONBLOCK.bits().cast_signed();
 
 /// A run that was left.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +57,7 @@ impl Marks {
     }
 
     fn add(&self, line: &str) -> io::Result<()> {
-        let open = || OpenOptions::new().append(true).create(true).mode(0o600).open(&self.file);
+        let open = || self.open(OpenOptions::new().append(true).create(true).mode(0o600));
         let mut file = match open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.file.parent().map_or(Ok(()), std::fs::create_dir_all)?;
@@ -63,12 +68,25 @@ impl Marks {
         file.write_all(line.as_bytes())
     }
 
+    /// Errors name the file, and say what is none.
+    fn open(&self, how: &mut OpenOptions) -> io::Result<File> {
+        let named = |kind, why: &dyn Display| io::Error::new(kind, format!("{}: {why}", self.file.display()));
+        let file = how.custom_flags(NO_WAIT).open(&self.file);
+        let file = file.map_err(|error| named(error.kind(), &error))?;
+        match file.metadata()?.is_file() {
+            true => Ok(file),
+            false => Err(named(io::ErrorKind::InvalidInput, &"this is not a file; move it aside")),
+        }
+    }
+
     /// The runs that have not come to their end, by trace. A line that was not written whole is none.
     pub fn read(&self) -> io::Result<Vec<Mark>> {
-        let text = match std::fs::read(&self.file) {
+        let mut text = Vec::new();
+        match self.open(OpenOptions::new().read(true)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            bytes => String::from_utf8_lossy(&bytes?).into_owned(),
+            file => file?.read_to_end(&mut text)?,
         };
+        let text = String::from_utf8_lossy(&text);
         let mut marks: BTreeMap<TraceId, Mark> = BTreeMap::new();
         for line in text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
             let mut words = line.split(' ');
@@ -115,6 +133,7 @@ impl Marks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
 
     #[test]
     fn what_has_not_ended_is_read_again_also_after_a_broken_line_and_when_the_file_was_written_anew() {
@@ -138,5 +157,23 @@ mod tests {
         marks.begin(&c, 0).unwrap();
         marks.add("+ x d\n\u{0}\n- \n+ 1").unwrap();
         assert_eq!(marks.read().unwrap(), [mark(&a, 1, false), mark(&c, 0, false)]);
+    }
+
+    #[test]
+    fn what_is_no_file_is_named_and_nobody_waits_for_a_pipe() {
+        let folder = tempfile::tempdir().unwrap();
+        let marks = Marks::of(folder.path());
+        let file = folder.path().join("server/running.log");
+        std::fs::create_dir_all(&file).unwrap();
+        let trace = "a".parse::<TraceId>().unwrap();
+        for is_pipe in [false, true] {
+            if is_pipe {
+                std::fs::remove_dir(&file).unwrap();
+                mknodat(CWD, &file, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+            }
+            for error in [marks.read().unwrap_err(), marks.begin(&trace, 0).unwrap_err()] {
+                assert!(error.to_string().starts_with(&format!("{}: ", file.display())), "{error}");
+            }
+        }
     }
 }

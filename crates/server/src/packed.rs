@@ -25,7 +25,7 @@ pub fn file(path: &str, asked: &HeaderMap) -> Option<Response<Body>> {
     let file = FILES.get(found)?;
     let is_packed = file.is_packed && wanted(asked);
     let tag = format!("\"{}{}\"", file.digest, if is_packed { "-gzip" } else { "" });
-    let is_known = asked.get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes());
+    let is_known = has(asked, &tag);
     let mut response = Response::new(match (is_known, file.is_packed && !is_packed) {
         (true, _) => Body::empty(),
         (false, true) => Body::from(unpacked(file.data)?),
@@ -44,6 +44,13 @@ pub fn file(path: &str, asked: &HeaderMap) -> Option<Response<Body>> {
         said.insert(header::ETAG, tag);
     }
     Some(response)
+}
+
+/// Whether who asks has what bears this tag: it is named, weak or not, or anything that there is will do (RFC 9110, 13.1.2).
+fn has(asked: &HeaderMap, tag: &str) -> bool {
+    let mut lists = asked.get_all(header::IF_NONE_MATCH).iter().filter_map(|list| list.to_str().ok());
+    let is_it = |one: &str| one == "*" || one.strip_prefix("W/").unwrap_or(one) == tag;
+    lists.any(|list| list.split(',').map(str::trim).any(is_it))
 }
 
 /// Whether who asks takes gzip: it is named, and not with a weight of nothing.

@@ -246,13 +246,16 @@ fn go_on(app: &Arc<App>, at_once: usize, tell: impl Fn(&str) + Send + Sync + 'st
                 ));
                 let _ = app.audit.add(app.now(), "mainpath serve", "trace_set_aside", json!({"trace_id": trace}));
             }
+            Found::Unreadable(trace, why) => tell(&format!("{trace} was under way and cannot go on: {why}")),
         };
         // One that cannot be used keeps no other from going on.
         let others = app.tenants.all().unwrap_or_else(|error| vec![Err(error)]);
         for host in std::iter::once(Ok(app.host.clone())).chain(others) {
             let done = async { app.runs.go_on(&host?, at_once, told).await };
             if let Err(error) = done.await {
-                tell(&format!("what broke off cannot be taken up: {error}"));
+                tell(&format!(
+                    "what broke off cannot be taken up, and what runs now would not be after a crash: {error}"
+                ));
             }
         }
     });

@@ -8,6 +8,7 @@ use crate::packed;
 use crate::problem::{Kind, Problem};
 use axum::Router;
 use axum::body::{Body, to_bytes};
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Response, header};
 use axum::response::Redirect;
@@ -40,7 +41,15 @@ pub fn pages(app: Shared) -> Router {
         .route("/ui", get(|| async { Redirect::permanent("/ui/") }))
         .route("/ui/", get(|headers: HeaderMap| async move { page(&headers) }))
         .route("/ui/login", post(login).with_state(app))
-        .route("/ui/{*path}", get(|Path(path): Path<String>, headers: HeaderMap| async move { file(&path, &headers) }))
+        .route("/ui/{*path}", get(at))
+}
+
+/// What is at an address below `/ui/`. One that is no text names no file.
+async fn at(path: Result<Path<String>, PathRejection>, headers: HeaderMap) -> Response<Body> {
+    match path {
+        Ok(Path(path)) => file(&path, &headers),
+        Err(_) => page(&headers),
+    }
 }
 
 /// A file of the pages; at every other address the page itself, which knows what to show there.

@@ -6,6 +6,7 @@
 
 use crate::exit::{Exit, Failure};
 use crate::ui::out::out;
+use crate::ui::suggest::nearest;
 use clap::Args;
 use flate2::read::GzDecoder;
 use serde::{Deserialize, Serialize};
@@ -44,7 +45,8 @@ struct Kept {
 /// `mainpath schema`
 pub fn schema(args: &SchemaArgs) -> Result<Exit, Failure> {
     let all = if cfg!(debug_assertions) { made() } else { kept()?.parted() };
-    let Some(wanted) = &args.name else {
+    let named = args.name.as_ref().filter(|name| !name.eq_ignore_ascii_case("all"));
+    let Some(wanted) = named else {
         let all: Map<String, Value> = all.into_iter().map(|one| (one.name, one.schema)).collect();
         out(&format!("{:#}", Value::Object(all)))?;
         return Ok(Exit::Ok);
@@ -52,7 +54,12 @@ pub fn schema(args: &SchemaArgs) -> Result<Exit, Failure> {
     let other = ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(wanted)).map(|(_, name)| *name);
     let found = all.iter().find(|one| one.name.eq_ignore_ascii_case(other.unwrap_or(wanted)));
     let names = || all.iter().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ");
-    let found = found.ok_or_else(|| Failure::usage(format!("there is no type {wanted:?}; there are: {}", names())))?;
+    let none = || {
+        let near = nearest(wanted, all.iter().map(|one| one.name.as_str()));
+        let all = near.map_or_else(|| "there are".into(), |name| format!("did you mean {name}? There are"));
+        Failure::usage(format!("there is no type {wanted:?}; {all}: {}", names()))
+    };
+    let found = found.ok_or_else(none)?;
     out(&format!("{:#}", found.schema))?;
     Ok(Exit::Ok)
 }

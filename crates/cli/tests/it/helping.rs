@@ -108,6 +108,8 @@ fn schemas_are_printed_for_all_types_or_one() {
     assert_eq!(all["Event"], event);
     assert!(all.as_object().unwrap().contains_key("Spec"));
     place.run(&["schema", "Nope"]).fails(2, "there is no type \"Nope\"; there are: Event, ");
+    place.run(&["schema", "Evnt"]).fails(2, "there is no type \"Evnt\"; did you mean Event? There are: Event, ");
+    assert_eq!(place.ok(&["schema", "all"]), place.ok(&["schema"]));
     assert!(!place.home.exists(), "a schema needs no data");
 }
 

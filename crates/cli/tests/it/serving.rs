@@ -185,6 +185,65 @@ fn what_was_under_way_at_each_death_is_set_aside_and_said() {
 }
 
 #[test]
+fn of_what_broke_off_each_log_that_cannot_be_read_is_said_and_keeps_no_other_from_going_on() {
+    let place = Place::new();
+    let model = slow(&place, 60_000);
+    let served = serve(&place);
+    let begin = || {
+        let (_, begun) =
+            served.ask("POST", "/api/traces", "", &json!({"task": "Read it.", "model": model}).to_string());
+        let trace = begun["trace_id"].as_str().unwrap().to_string();
+        wait_until("it asks its model", || place.events(&trace).iter().any(|one| one["type"] == "model_requested"));
+        trace
+    };
+    let [folder, missing, spoiled, gone, whole] = [(); 5].map(|()| begin());
+    served.process.kill();
+    let log = |trace: &str| place.file(trace, "events.jsonl");
+    for trace in [&folder, &missing] {
+        std::fs::remove_file(log(trace)).unwrap();
+    }
+    std::fs::create_dir(log(&folder)).unwrap();
+    std::fs::remove_dir_all(place.file(&gone, "")).unwrap();
+    let lines = std::fs::read_to_string(log(&spoiled)).unwrap();
+    std::fs::write(log(&spoiled), lines.replacen("Read it.", "Write it", 1)).unwrap();
+    let mut served = serve(&place);
+    wait_until("the whole one goes on", || {
+        let (_, detail) = served.ask("GET", &format!("/api/traces/{whole}"), "", "");
+        detail["status"] == "running"
+    });
+    served.process.signal(Signal::TERM);
+    let said = served.process.end().err;
+    let why = |trace: &str| {
+        let begin = format!("{trace} was under way and cannot go on: ");
+        said.lines().find_map(|line| line.split_once(&begin).map(|(_, why)| why.to_string())).unwrap_or_default()
+    };
+    assert!(why(&folder).contains("is not a file but a folder"), "{said}");
+    assert!(why(&missing).contains("(events.jsonl) is missing"), "{said}");
+    assert!(why(&spoiled).starts_with("its log is damaged: "), "{said}");
+    assert_eq!(why(&gone), format!("there is no trace {gone}"), "{said}");
+    assert!(said.contains(&format!("{whole} goes on")), "{said}");
+    // What may be restored from a copy is tried again, what is gone is not.
+    let marks = std::fs::read_to_string(place.home.join("server/running.log")).unwrap();
+    let left = [&folder, &missing, &spoiled, &gone, &whole].map(|trace| marks.contains(&format!("+ 0 {trace}\n")));
+    assert_eq!(left, [true, true, true, false, false], "{marks}");
+}
+
+#[test]
+fn where_runs_cannot_be_marked_that_is_said_and_they_run() {
+    let place = Place::new();
+    let marks = place.home.join("server/running.log");
+    std::fs::create_dir_all(&marks).unwrap();
+    let mut served = serve(&place);
+    let body = json!({"task": "Read it.", "model": slow(&place, 1)}).to_string();
+    let (status, _) = served.ask("POST", "/api/traces", "prefer: wait=20\r\n", &body);
+    assert_eq!(status, 200);
+    served.process.signal(Signal::TERM);
+    let said = served.process.end().err;
+    let line = format!("would not be after a crash: {}: this is not a file; move it aside", marks.display());
+    assert!(said.contains(&line), "{said}");
+}
+
+#[test]
 fn what_waits_for_a_person_is_decided_after_a_restart_by_whoever_comes() {
     let place = Place::new();
     let file = place.root().join("writes.toml");

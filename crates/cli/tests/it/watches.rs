@@ -173,3 +173,21 @@ fn who_watches_from_another_process_sees_an_answer_while_it_comes() {
     assert!(!left("watch-"));
     place.ok(&["verify"]);
 }
+
+#[test]
+fn what_commands_of_one_turn_print_is_heard_below_the_command_that_prints_it() {
+    let prints = |name: &str, pause: &str| {
+        format!("sleep {pause}; for i in 1 2 3; do printf {name}$i; sleep {pause}; done; echo")
+    };
+    let also = |answer: Answer, command: String| answer.and_call("bash", json!({"command": command}));
+    let four =
+        ["b", "c", "d"].iter().fold(bash(&prints("a", "0.4")), |answer, name| also(answer, prints(name, "0.02")));
+    let (place, server) = (Place::new(), scripted(vec![four, Answer::text("Done.")]));
+    let mut run = place.start_run(&server, &["--yes", "Do it."]);
+    wait_until("the first command runs", || !place.traces().is_empty() && place.log(&place.trace()).len() > 2_000);
+    let trace = place.trace();
+    let mut watching = place.start(&["watch", &trace]);
+    assert_eq!(run.end().code, 0);
+    let seen = watching.end().err;
+    assert_eq!(seen, place.run(&["play", &trace, "--speed", "max"]).err);
+}

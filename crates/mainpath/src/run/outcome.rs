@@ -31,6 +31,8 @@ pub struct Outcome {
     pub usage: Usage,
     /// What they cost, in millionths.
     pub cost: Micros,
+    /// Whether some of both was estimated, as no vendor has counted it.
+    pub about: bool,
     /// How often each tool was called.
     pub tools: BTreeMap<String, u32>,
 }
@@ -136,6 +138,7 @@ impl Trace {
             turns: stats.counts.turns.count,
             usage: spent.usage,
             cost: spent.cost,
+            about: spent.about,
             tools: stats.counts.tools.iter().map(|(name, tool)| (name.clone(), tool.calls)).collect(),
         }))
     }

@@ -10,7 +10,7 @@ mod order;
 use crate::Error;
 use futures_util::future::select_all;
 use lane::Lane;
-use mainpath_core::{CallState, EffectKey, State};
+use mainpath_core::{EffectKey, State};
 use mainpath_store::{Scope, Store, StoreError};
 use mainpath_types::{Event, EventId, TraceId};
 use std::collections::{BTreeMap, VecDeque};
@@ -265,7 +265,11 @@ pub fn goes_on(state: &State, of: &EffectKey) -> Option<bool> {
     match of {
         EffectKey::Model(request) if *request > state.counts.requests => None,
         EffectKey::Model(request) => Some(state.model.is_some_and(|model| model.request == *request)),
-        EffectKey::Tool(call, _) => state.calls.get(*call).map(|call| !matches!(call.state, CallState::Done(_))),
+        EffectKey::Tool(call, attempt) => {
+            let call = state.calls.get(*call)?;
+            let (is_done, has_begun) = (call.state.is_done(), call.attempt >= *attempt);
+            (is_done || has_begun).then_some(!is_done && call.attempt == *attempt)
+        }
         _ => Some(false),
     }
 }

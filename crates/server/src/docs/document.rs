@@ -29,12 +29,16 @@ impl Document {
 
     /// The document for who asks. Errors: it cannot be made.
     pub async fn answer(self, asked: &HeaderMap) -> Result<Response<Body>, String> {
-        if !cfg!(debug_assertions) {
-            return packed::file("openapi.json", asked).ok_or_else(|| "this program was built without it".into());
-        }
-        let made = tokio::task::spawn_blocking(move || document(&self.0)).await;
-        let mut response = Response::new(Body::from(made.map_err(|error| error.to_string())??));
-        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let mut response = if cfg!(debug_assertions) {
+            let made = tokio::task::spawn_blocking(move || document(&self.0)).await;
+            Response::new(Body::from(made.map_err(|error| error.to_string())??))
+        } else {
+            packed::file("openapi.json", asked).ok_or("this program was built without it")?
+        };
+        let said = response.headers_mut();
+        said.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        // Whoever has it asks whether it is still so.
+        said.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         Ok(response)
     }
 }

@@ -20,6 +20,12 @@ async fn the_pages_are_there_for_everybody_and_may_reach_nothing_but_this_server
     assert_eq!((run.status, &run.body), (200, &page.body));
     let known = [format!("if-none-match: {}", page.header("etag").unwrap())];
     assert_eq!(place.ask("GET", "/ui/", &known, "").await.status, 304);
+    let tag = page.header("etag").unwrap();
+    for known in [format!("W/{tag}"), format!("\"other\", {tag}"), "*".into()] {
+        assert_eq!(place.ask("GET", "/ui/", &[format!("if-none-match: {known}")], "").await.status, 304, "{known}");
+    }
+    let odd = place.ask("GET", "/ui/%ff", &[], "").await;
+    assert_eq!((odd.status, &odd.body), (200, &page.body));
     for (path, status, to) in [("/", 307, "/ui/"), ("/ui", 308, "/ui/")] {
         let answer = place.ask("GET", path, &[], "").await;
         assert_eq!((answer.status, answer.header("location")), (status, Some(to)));
