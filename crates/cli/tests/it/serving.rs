@@ -226,8 +226,8 @@ fn of_what_broke_off_each_log_that_cannot_be_read_is_said_and_keeps_no_other_fro
     assert!(said.contains(&format!("{whole} goes on")), "{said}");
     // What may be restored from a copy is tried again, what is gone is not.
     let marks = std::fs::read_to_string(place.home.join("server/running.log")).unwrap();
-    let left = [&folder, &missing, &spoiled, &gone, &whole].map(|trace| marks.contains(&format!("+ 0 {trace}\n")));
-    assert_eq!(left, [true, true, true, false, false], "{marks}");
+    let ended = [&folder, &missing, &spoiled, &gone, &whole].map(|trace| marks.contains(&format!("- {trace}\n")));
+    assert_eq!(ended, [false, false, false, true, false], "{marks}");
 }
 
 #[test]
