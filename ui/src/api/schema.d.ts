@@ -3918,6 +3918,8 @@ export interface components {
         Origin: "user" | "workspace" | "web" | "mcp" | "message" | "model";
         /** @description How a run ended. */
         Outcome: {
+            /** @description Whether some of both was estimated, as no vendor has counted it. */
+            about: boolean;
             /** @description The model's answer, or a stand-in that says what was done, what blocks and what to do next. */
             answer: string;
             /**
