@@ -16,12 +16,8 @@ use exit::{Exit, Failure};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // The launcher that stands between a tool's process and us.
+    // The launcher that stands between a tool's process and us, and what applies the filters of `json_transform`.
     mainpath::launcher_main();
-    // What applies the filters of `json_transform`: see `mainpath::tools::filter_main`.
-    if std::env::args_os().nth(1).is_some_and(|word| word == "__filter") {
-        return mainpath::tools::filter_main();
-    }
     // What a defect says may quote what it stumbled over.
     std::panic::set_hook(Box::new(|panic| {
         eprintln!("mainpath: a bug: {}", mainpath::home::hidden(&panic.to_string()))

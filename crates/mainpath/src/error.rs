@@ -33,12 +33,19 @@ pub enum ErrorKind {
 }
 
 /// An error: one line for people, without secrets.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
     kind: ErrorKind,
     field: Option<&'static str>,
     message: String,
+}
+
+/// The line and the kind: so it is printed where a `main` ends with it.
+impl std::fmt::Debug for Error {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(to, "{} ({:?})", self.message, self.kind)
+    }
 }
 
 impl Error {

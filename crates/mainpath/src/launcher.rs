@@ -1,10 +1,17 @@
 //! How an embedding program starts the processes of its agents: never by running its own `main` anew unless it says so.
 
+#[cfg(feature = "home")]
+use mainpath_net::NotReady;
 use mainpath_sandbox::Launcher;
+#[cfg(feature = "home")]
+use mainpath_tools::JsonTransform;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The word by which this program is called as a launcher.
+/// The word by which this program is called as a launcher,
 const LAUNCH: &str = "__launch";
+/// and as what applies the filters of `json_transform`.
+#[cfg(feature = "home")]
+const FILTER: &str = "__filter";
 
 static CALLED: AtomicBool = AtomicBool::new(false);
 
@@ -28,13 +35,32 @@ static CALLED: AtomicBool = AtomicBool::new(false);
 /// in a plain `main` that then calls the runtime's: copies are made ahead then.
 pub fn launcher_main() {
     let mut words = std::env::args_os().skip(1);
-    if words.next().is_some_and(|word| word == LAUNCH) {
+    let word = words.next();
+    if word.as_ref().is_some_and(|word| word == LAUNCH) {
         mainpath_sandbox::launcher_exit(words);
+    }
+    #[cfg(feature = "home")]
+    if word.is_some_and(|word| word == FILTER) {
+        mainpath_tools::filter_exit();
     }
     CALLED.store(true, Ordering::Release);
 }
 
 /// This program, if it said that it is a launcher.
 pub(crate) fn own() -> Launcher {
-    if CALLED.load(Ordering::Acquire) { Launcher::current_exe() } else { Launcher::none() }
+    if is_own() { Launcher::current_exe() } else { Launcher::none() }
+}
+
+/// Whether this program said that it is a launcher.
+fn is_own() -> bool {
+    CALLED.load(Ordering::Acquire)
+}
+
+/// `json_transform`, which applies its filters in copies of this program. Errors: it did not say that it is a launcher.
+#[cfg(feature = "home")]
+pub(crate) fn json_transform() -> Result<JsonTransform, NotReady> {
+    match is_own() {
+        true => Ok(JsonTransform::new("/proc/self/exe", vec![FILTER.into()])),
+        false => Err(NotReady("it starts copies of this program: call mainpath::launcher_main() first in main".into())),
+    }
 }

@@ -93,10 +93,14 @@ fn one_word(pattern: &str) -> Option<String> {
 fn known(home: &Home, tools: &Tools) -> Vec<String> {
     let mut names: Vec<String> = tools.specs().into_iter().map(|tool| tool.name).collect();
     names.extend(tools.hidden());
-    names.extend(OPTIONAL.iter().map(|tool| tool.name.into()));
-    // Also those that cannot be used just now.
-    names.extend(home.config.tools.external.iter().map(|tool| tool.name.clone()));
+    names.extend(optional(home));
     names
+}
+
+/// Those that it could have: also those that cannot be used just now.
+pub(crate) fn optional(home: &Home) -> Vec<String> {
+    let external = home.config.tools.external.iter().map(|tool| tool.name.clone());
+    OPTIONAL.iter().map(|tool| tool.name.into()).chain(external).collect()
 }
 
 #[cfg(test)]

@@ -16,8 +16,8 @@ use crate::stream::watcher::Watcher;
 use mainpath_core::InputKind;
 use mainpath_store::{Letter, Once, Scope, StoreError, TraceStore};
 use mainpath_types::{BadName, EventId, MailId, Millis, Principal, Spec, TenantId, TraceId, format_time};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -29,14 +29,35 @@ const LOOK: Duration = Duration::from_millis(10);
 #[derive(Clone)]
 pub struct Runtime {
     shared: Arc<Shared>,
-    _listener: Arc<Listener>,
+    listener: Arc<Listener>,
 }
 
-struct Listener(JoinHandle<()>);
+/// Who hears of wakes.
+struct Listener(Mutex<JoinHandle<()>>);
+
+impl Listener {
+    fn of(shared: &Arc<Shared>) -> JoinHandle<()> {
+        let listening = Arc::clone(shared);
+        tokio::spawn(async move {
+            loop {
+                let wake = listening.config.scheduler.next().await;
+                listening.wake(&wake.tenant, &wake.trace);
+            }
+        })
+    }
+
+    /// Where the tokio runtime has ended that it ran on, the one that goes on has it from here on.
+    fn keep(&self, shared: &Arc<Shared>) {
+        let mut listener = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if listener.is_finished() && tokio::runtime::Handle::try_current().is_ok() {
+            *listener = Listener::of(shared);
+        }
+    }
+}
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        self.0.abort();
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner).abort();
     }
 }
 
@@ -44,21 +65,15 @@ impl Runtime {
     /// A runtime, listening for wakes from now on. Call it inside a tokio runtime.
     pub fn new(config: Config) -> Runtime {
         let shared = Arc::new(Shared::new(config));
-        let listening = Arc::clone(&shared);
-        let listener = tokio::spawn(async move {
-            loop {
-                let wake = listening.config.scheduler.next().await;
-                listening.wake(&wake.tenant, &wake.trace);
-            }
-        });
-        Runtime { shared, _listener: Arc::new(Listener(listener)) }
+        let listener = Arc::new(Listener(Mutex::new(Listener::of(&shared))));
+        Runtime { shared, listener }
     }
 
     /// Begins a trace: with this spec and first message. Returns when both are durable; the run goes on by itself. Errors: what of the
     /// spec cannot be used, nothing can be written, or there is a trace of this id ([`RuntimeError::Exists`]); of several that are begun
     /// at once under one id, one is.
     pub async fn start(&self, scope: &Scope, trace: &TraceId, spec: Spec, message: Mail) -> Result<(), RuntimeError> {
-        self.shared.begin(scope, trace, spec, vec![message]).await
+        self.start_with(scope, trace, spec, vec![message]).await
     }
 
     /// The same with what comes before the message, such as skills that are loaded from the beginning. A refusal of any of it
@@ -70,12 +85,14 @@ impl Runtime {
         spec: Spec,
         said: Vec<Mail>,
     ) -> Result<(), RuntimeError> {
+        self.listener.keep(&self.shared);
         self.shared.begin(scope, trace, spec, said).await
     }
 
     /// Drives a trace that is not being driven here, if anything is to be done for it. Returns at once; see
     /// [`Watcher::phase`] for how it goes.
     pub fn resume(&self, scope: &Scope, trace: &TraceId) {
+        self.listener.keep(&self.shared);
         self.shared.handle(&scope.tenant, trace);
         self.shared.wake(&scope.tenant, trace);
     }
@@ -106,6 +123,7 @@ impl Runtime {
         mail: &Mail,
         once: Option<Once>,
     ) -> Result<MailId, RuntimeError> {
+        self.listener.keep(&self.shared);
         let at = TraceStore::new(&*self.shared.config.store, scope, trace);
         post_once(at, &self.shared.config.vault, mail, once).await
     }

@@ -14,7 +14,6 @@ use jaq_json::{Val, read};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::io::{self, BufRead, Read, Write};
 use std::panic::catch_unwind;
-use std::process::ExitCode;
 
 /// All results are written.
 pub(crate) const DONE: i32 = 0;
@@ -42,15 +41,20 @@ const LEFT_OUT: [&str; 7] =
 /// What jq has beside that: `@csv` and `@tsv`.
 const ROWS: &str = include_str!("rows.jq");
 
-/// The filter program's `main`.
-pub fn filter_main() -> ExitCode {
+/// The filter program's `main`, in a process that ends with it.
+pub fn filter_exit() -> ! {
+    std::process::exit(serve().into())
+}
+
+/// The exit status, where no filter was applied: one that was ends the process.
+fn serve() -> u8 {
     let limit = |resource, most| setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) });
     let limited =
         limit(Resource::As, MEMORY).and_then(|()| limit(Resource::Cpu, CPU_S)).and_then(|()| limit(Resource::Core, 0));
     let mut stdin = io::stdin().lock();
     let (Ok(()), Ok((filter, input))) = (limited, request(&mut stdin)) else {
         eprintln!("the filter program is started by Mainpath itself");
-        return ExitCode::from(ALONE);
+        return ALONE;
     };
     let work = move || {
         let status = catch_unwind(|| match apply(&filter, &input) {
@@ -64,10 +68,10 @@ pub fn filter_main() -> ExitCode {
     };
     if let Err(error) = std::thread::Builder::new().stack_size(STACK).spawn(work) {
         eprint!("no thread could be started: {error}");
-        return ExitCode::from(WRONG.unsigned_abs() as u8);
+        return WRONG.unsigned_abs() as u8;
     }
     let _ = io::copy(&mut stdin, &mut io::sink());
-    ExitCode::from(ALONE)
+    ALONE
 }
 
 fn request(from: &mut impl BufRead) -> io::Result<(String, Vec<u8>)> {

@@ -101,7 +101,7 @@ pub use closure::{FnTool, IntoOutput, IntoTool, Json, tool_fn, tool_fn_with};
 pub use context::ToolContext;
 pub use edit::EditTextFile;
 #[cfg(feature = "transform")]
-pub use filter::filter_main;
+pub use filter::filter_exit;
 pub use git::{Git, GitProblem};
 pub use glob::Glob;
 pub use goal::{GoalArgs, GoalTool};

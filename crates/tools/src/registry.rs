@@ -10,6 +10,7 @@ use crate::{ProcessList, ProcessOutput, ProcessStop, Sandbox};
 use mainpath_policy::{CallFacts, PathFact};
 use mainpath_types::{Asking, Millis, Origin, Part, RateLimit, ToolOutput, ToolSpec, own_tool_name};
 use serde_json::Value;
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -244,11 +245,18 @@ impl Tools {
         let asked = self.find(name)?;
         let has_handles = arguments.contains(HANDLE);
         let (entry, arguments) = self.read(&asked, arguments)?;
-        if !has_handles {
-            entry.tool.check(arguments.clone())?;
-        }
-        let Touches { paths, urls, commands, named, contents, effect, asking } =
-            entry.tool.touches(arguments.clone(), scene)?;
+        // What a tool says of its arguments is its author's code, and the arguments are the model's: a panic is the model's to read.
+        let told = catch_unwind(AssertUnwindSafe(|| {
+            if !has_handles {
+                entry.tool.check(arguments.clone())?;
+            }
+            entry.tool.touches(arguments.clone(), scene)
+        }));
+        let told = told.unwrap_or_else(|panic| {
+            let why = format!("{} panicked at these arguments: {}.", entry.name, said_by(&*panic));
+            Err(Problem::new("panicked", why))
+        });
+        let Touches { paths, urls, commands, named, contents, effect, asking } = told?;
         let fact = |Touched { path, write }: Touched| -> Result<PathFact, Problem> {
             let resolved = workspace.resolve(&path)?;
             let protected = resolved.protected;
@@ -404,13 +412,15 @@ async fn caught<T>(work: impl Future<Output = T>) -> Result<T, String> {
     let mut work = std::pin::pin!(work);
     poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))) {
         Ok(poll) => poll.map(Ok),
-        Err(panic) => {
-            let text = panic.downcast_ref::<&str>().map(|text| text.to_string());
-            let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-            Poll::Ready(Err(text.unwrap_or_else(|| "it panicked".into())))
-        }
+        Err(panic) => Poll::Ready(Err(said_by(&*panic))),
     })
     .await
+}
+
+fn said_by(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| text.to_string());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    text.unwrap_or_else(|| "it panicked".into())
 }
 
 fn redact(output: &mut ToolOutput, redact: &dyn Fn(&str) -> String) {

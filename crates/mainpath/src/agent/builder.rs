@@ -3,6 +3,8 @@
 use super::options::{AgentOptions, LimitOptions, with_more};
 use super::spec::{spec, workspace};
 use crate::presets::Given;
+#[cfg(feature = "home")]
+use crate::rule_names::optional;
 use crate::rules::check_given;
 use crate::{Error, Host};
 use mainpath_store::Once;
@@ -179,7 +181,11 @@ impl Agent {
     /// The spec that its trace begins with. Errors: what cannot be used, in words for its author.
     pub fn spec(&self) -> Result<Spec, Error> {
         let folder = workspace(self.options.workspace.as_deref())?;
-        check_given(&self.rules, self.host.tools())?;
+        let others = REACHING.iter().map(ToString::to_string);
+        #[cfg(feature = "home")]
+        let others = others.chain(optional(self.host.home()));
+        let others: Vec<String> = others.collect();
+        check_given(&self.rules, self.host.tools(), &others)?;
         let presets =
             self.preset.as_ref().map(|name| Ok::<_, Error>((name, self.host.presets(&folder)?))).transpose()?;
         let given = Given { options: self.options.clone(), rules: self.rules.clone() };

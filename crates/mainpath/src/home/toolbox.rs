@@ -1,11 +1,12 @@
 //! The tools of this installation: those that are always there, and those that the configuration switches on.
 
+use crate::launcher::json_transform;
 use mainpath_net::{
     Client, External, ExternalConfig, FeishuBot, FeishuBotConfig, HttpRequest, HttpRequestConfig, InvokeWorkflow,
     InvokeWorkflowConfig, NotReady, Reach, RedisContext, RedisContextConfig, Secret, WebFetch, WebFetchConfig,
     WebSearch, WebSearchConfig,
 };
-use mainpath_tools::{AskHuman, DynTool, JsonTransform, Tool, ToolDoc, Tools};
+use mainpath_tools::{AskHuman, DynTool, Tool, ToolDoc, Tools};
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
@@ -170,7 +171,7 @@ impl ToolsConfig {
             note(InvokeWorkflow::NAME, InvokeWorkflow::new(&client, config, secret).and_then(put));
         }
         if self.json_transform {
-            note("json_transform", add(&tools, Ok(JsonTransform::current_exe())));
+            note("json_transform", add(&tools, json_transform()));
         }
         if let Some(config) = &self.redis_context {
             note("redis_context", add(&tools, RedisContext::new(config, secret)));

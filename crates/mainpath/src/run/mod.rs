@@ -131,7 +131,8 @@ impl Trace {
         if let Some(last) = self.host().at(self.id()).mail(state.log.mail.upto).await?.last() {
             return self.driven_on(log.head + 1, Bound::Mail(last.id)).await;
         }
-        match state.queues.is_empty() && state.tree.head.is_some() {
+        // What was said before a stop or a limit waits until somebody goes on.
+        match (state.queues.is_empty() || state.queues.held) && state.tree.head.is_some() {
             true => self.go_on(Mail::Continue).await,
             false => self.driven_on(log.head + 1, Bound::Next).await,
         }
@@ -144,7 +145,8 @@ impl Trace {
         let state = &read.state;
         let has_mail =
             || async { Ok::<bool, Error>(!self.host().at(self.id()).mail(state.log.mail.upto).await?.is_empty()) };
-        if state.run.is_none() && state.queues.is_empty() && !has_mail().await? {
+        let is_waiting = !state.queues.is_empty() && !state.queues.held;
+        if state.run.is_none() && !is_waiting && !has_mail().await? {
             return Ok(false);
         }
         if self.host().at(self.id()).driver().await?.is_some() {

@@ -200,7 +200,8 @@ impl Trace {
                     _ => {}
                 }
             }
-            let is_driven_here = *runtime.phase(scope, &self.id).borrow() == Phase::Running;
+            // One that waits here is woken by what was sent.
+            let is_driven_here = matches!(*runtime.phase(scope, &self.id).borrow(), Phase::Running | Phase::Parked(_));
             if !is_driven_here && self.host.at(&self.id).driver().await?.is_none() {
                 // It waits for whoever goes on with the trace.
                 return Ok(());

@@ -14,6 +14,7 @@ mod experience;
 mod families;
 mod long_logs;
 mod mcp;
+mod misuse;
 mod operations;
 mod past;
 mod presets;

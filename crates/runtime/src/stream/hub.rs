@@ -125,6 +125,10 @@ impl Drop for Driving {
         if std::thread::panicking() {
             let why = "a bug in Mainpath stopped this trace; resume it, and report the output above";
             self.0.phase.send_replace(Phase::Failed(why.into()));
+        } else if *self.0.phase.borrow() == Phase::Running {
+            // Whoever drives lets go only when it has said how it stands, unless it was dropped with what it ran on.
+            let why = "the tokio runtime that drove this trace has ended; resume it in the one that goes on";
+            self.0.phase.send_replace(Phase::Failed(why.into()));
         }
         // Reads what the last waker wrote, so that its wake is counted by whoever looks next. A mere store would not.
         self.0.driving.swap(false, Ordering::AcqRel);
