@@ -3,7 +3,7 @@
 use super::markdown::write_part;
 use super::read::ReadTrace;
 use crate::Error;
-use crate::text::span;
+use crate::text::{span, visible};
 use mainpath_core::NodeKind;
 use mainpath_providers::history::{HistoryFormat, write};
 use mainpath_runtime::import::{Extent, conversation};
@@ -171,6 +171,7 @@ impl<'a> Export<'a> {
         {
             let _ = writeln!(text, "\n---\n\n{}", end.answer.trim());
         }
-        Ok(text)
+        // Who shows the file in a terminal is not steered by it.
+        Ok(visible(&text.replace("\r\n", "\n")))
     }
 }
