@@ -1,5 +1,6 @@
 //! An agent that is about to be started.
 
+use super::offer::REACHING;
 use super::options::{AgentOptions, LimitOptions, with_more};
 use super::spec::{spec, workspace};
 use crate::presets::Given;
