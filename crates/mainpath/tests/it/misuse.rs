@@ -47,7 +47,7 @@ async fn a_rule_of_an_agent_that_names_no_tool_is_an_error_with_what_may_have_be
         place.agent().await.ask("count_wrds(text=*)"),
         place.agent().await.allow("count_wrds"),
     ] {
-        let error = agent.start("Count.").await.unwrap_err();
+        let error = agent.spec().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
         assert!(error.message().contains("did you mean \"count_words\"?"), "{error}");
     }
