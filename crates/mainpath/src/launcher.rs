@@ -1,7 +1,5 @@
 //! How an embedding program starts the processes of its agents: never by running its own `main` anew unless it says so.
 
-#[cfg(feature = "home")]
-use mainpath_net::NotReady;
 use mainpath_sandbox::Launcher;
 #[cfg(feature = "home")]
 use mainpath_tools::JsonTransform;
@@ -56,11 +54,11 @@ fn is_own() -> bool {
     CALLED.load(Ordering::Acquire)
 }
 
-/// `json_transform`, which applies its filters in copies of this program. Errors: it did not say that it is a launcher.
+/// `json_transform`, which applies its filters in copies of this program, if it said that it is a launcher.
 #[cfg(feature = "home")]
-pub(crate) fn json_transform() -> Result<JsonTransform, NotReady> {
+pub(crate) fn json_transform() -> JsonTransform {
     match is_own() {
-        true => Ok(JsonTransform::new("/proc/self/exe", vec![FILTER.into()])),
-        false => Err(NotReady("it starts copies of this program: call mainpath::launcher_main() first in main".into())),
+        true => JsonTransform::new("/proc/self/exe", vec![FILTER.into()]),
+        false => JsonTransform::none(),
     }
 }

@@ -30,14 +30,20 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// Applies a jq filter to JSON, in a process of its own with bounds on time and memory.
 #[derive(Clone, Debug)]
 pub struct JsonTransform {
-    program: PathBuf,
+    /// Nothing where the program that this is part of is none that applies filters.
+    program: Option<PathBuf>,
     args: Vec<OsString>,
 }
 
 impl JsonTransform {
-    /// With filters applied by `program`, which runs [`filter_main`](crate::filter_main) when it is called with `args`.
+    /// With filters applied by `program`, which runs [`filter_exit`](crate::filter_exit) when it is called with `args`.
     pub fn new(program: impl Into<PathBuf>, args: Vec<OsString>) -> JsonTransform {
-        JsonTransform { program: program.into(), args }
+        JsonTransform { program: Some(program.into()), args }
+    }
+
+    /// Applies none: each call is refused with the line that its embedder has to add.
+    pub fn none() -> JsonTransform {
+        JsonTransform { program: None, args: Vec::new() }
     }
 }
 
@@ -97,7 +103,9 @@ impl Tool for JsonTransform {
 
 impl JsonTransform {
     fn start(&self) -> io::Result<Child> {
-        let mut command = Command::new(&self.program);
+        let none = "call mainpath::launcher_main() first in main, so that copies of this program may apply filters";
+        let program = self.program.as_ref().ok_or_else(|| io::Error::other(none))?;
+        let mut command = Command::new(program);
         command.args(&self.args).env_clear().current_dir("/").kill_on_drop(true);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
     }

@@ -171,7 +171,7 @@ impl ToolsConfig {
             note(InvokeWorkflow::NAME, InvokeWorkflow::new(&client, config, secret).and_then(put));
         }
         if self.json_transform {
-            note("json_transform", add(&tools, json_transform()));
+            note("json_transform", add(&tools, Ok(json_transform())));
         }
         if let Some(config) = &self.redis_context {
             note("redis_context", add(&tools, RedisContext::new(config, secret)));
