@@ -5,7 +5,7 @@
 //! its user has trusted it, and only for the very text that was trusted.
 
 use crate::{Error, Home};
-use mainpath_policy::{Folders, Layer, Policy, PolicyError, Predicate, PredicateError, check_rule_tool};
+use mainpath_policy::{Folders, Layer, Policy, PolicyError, Predicate, PredicateError, check_slip};
 use mainpath_runtime::BuiltinRules;
 use mainpath_store::open_regular;
 use mainpath_tools::Tools;
@@ -222,7 +222,7 @@ fn bound_all(policy: &mut Policy, lists: &[Vec<String>]) -> Result<(), Error> {
 }
 
 /// Holds the single rules that an agent is given in code to the tools that there are, and to `others`, the names of those that could be.
-/// Errors: one cannot be read, names no tool, or is about an argument that its tool does not have.
+/// Errors: one cannot be read, misspells a tool, or is about an argument that its tool does not have.
 pub(crate) fn check_given(rules: &RunRules, tools: &Tools, others: &[String]) -> Result<(), Error> {
     check_breakpoints(rules)?;
     let RunRules { allow, ask, deny, .. } = rules;
@@ -237,7 +237,7 @@ pub(crate) fn check_given(rules: &RunRules, tools: &Tools, others: &[String]) ->
     let named = policy.rules().iter().filter(|rule| rule.layer == Layer::Run).flat_map(|rule| &rule.matches);
     for pattern in named {
         let wrong = |problem| Error::of_field("rules", format_args!(": {problem}"));
-        check_rule_tool(pattern, &names, &[]).map_err(wrong)?;
+        check_slip(pattern, &names).map_err(wrong)?;
     }
     check_arguments(&policy, Layer::Run, tools)
 }

@@ -47,4 +47,4 @@ pub use predicate::{
 };
 pub use rule::{Layer, Rule};
 pub use sample::sample;
-pub use tool_names::{ToolNames, check_rule_tool};
+pub use tool_names::{ToolNames, check_rule_tool, check_slip};

@@ -85,6 +85,17 @@ pub fn check_rule_tool(pattern: &str, tools: &[&str], prefixes: &[&str]) -> Resu
     })
 }
 
+/// The same for rules of who may mean a tool that comes later: only a slip of the pen is told, the name of a tool that there is but for a
+/// letter or two.
+pub fn check_slip(pattern: &str, tools: &[&str]) -> Result<(), String> {
+    let name = pattern.split('(').next().unwrap_or_default();
+    let is_slip = |names: ToolNames| names.near(tools.iter().copied().chain(OWN_TOOLS).collect()).is_some();
+    match name.parse::<ToolNames>().is_ok_and(is_slip) {
+        true => check_rule_tool(pattern, tools, &[]),
+        false => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
