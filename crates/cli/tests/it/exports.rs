@@ -30,15 +30,6 @@ fn nothing_that_was_said_passes_for_a_section_of_a_markdown_export() {
 }
 
 #[test]
-fn a_markdown_export_steers_no_terminal_and_hides_no_letter() {
-    let place = Place::new();
-    let server = scripted(vec![Answer::text("red \u{1b}[31m\u{7} and \u{202e}back\r\nnext")]);
-    place.run_on(&server, &["Do it."]);
-    let text = place.ok(&["export"]);
-    assert!(text.contains("red <U+001B>[31m<U+0007> and <U+202E>back\nnext"), "{text:?}");
-}
-
-#[test]
 fn an_export_replaces_a_file_only_when_told_and_writes_through_no_link() {
     let place = Place::new();
     place.run_on(&scripted(vec![Answer::text("Done.")]), &["Do it."]);

@@ -3,7 +3,7 @@
 use super::markdown::write_part;
 use super::read::ReadTrace;
 use crate::Error;
-use crate::text::{span, visible};
+use crate::text::span;
 use mainpath_core::NodeKind;
 use mainpath_providers::history::{HistoryFormat, write};
 use mainpath_runtime::import::{Extent, conversation};
@@ -171,7 +171,6 @@ impl<'a> Export<'a> {
         {
             let _ = writeln!(text, "\n---\n\n{}", end.answer.trim());
         }
-        // Who shows the file in a terminal is not steered by it.
-        Ok(visible(&text.replace("\r\n", "\n")))
+        Ok(text)
     }
 }
