@@ -3,6 +3,7 @@
 use crate::support::*;
 use mainpath_testkit::model_server::Answer;
 use serde_json::{Value, json};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn json_of(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
@@ -187,7 +188,9 @@ fn what_a_cut_leaves_out_is_exported_prepared_and_summarised_all_the_same() {
     std::fs::write(place.work.join("a.txt"), format!("file: a.txt\n{}", "a line of text\n".repeat(2_000))).unwrap();
     let mut answers = vec![Answer::call("bash", json!({"command": "cat a.txt"})), Answer::text("Read.")];
     answers.extend((0..8).map(|_| Answer::text(&"decided on it. ".repeat(120))));
-    let server = scripted(answers);
+    // In turn, whatever a request still shows.
+    let turn = AtomicUsize::new(0);
+    let server = server(move |_| answers[turn.fetch_add(1, Ordering::Relaxed).min(answers.len() - 1)].clone().into());
     place.run_on(&server, &["--yes", "--session", "c", "Look around."]);
     for n in 1..=8 {
         let task = format!("You must keep number {n}. {}", "Words of a task. ".repeat(80));

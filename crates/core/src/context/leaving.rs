@@ -63,7 +63,7 @@ pub(crate) fn first_kept(state: &State, spec: &SpecHead, squeezes: bool) -> Opti
 
 /// What goes without a model once a request is nearly full. A summary may take its whole share.
 pub(crate) fn crowded<'a>(state: &'a State, room: &Room) -> Loss<'a> {
-    let tokens = state.tokens_to_cut();
+    let (tokens, estimated) = (state.request_tokens(), state.tokens_to_cut());
     let light = |loss: &Loss<'_>| tokens.saturating_sub(loss.saved) <= room.enough();
     let mut goals = Loss::new(state);
     goals.omit_finished_goals();
@@ -71,13 +71,15 @@ pub(crate) fn crowded<'a>(state: &'a State, room: &Room) -> Loss<'a> {
         return goals;
     }
     let earlier = state.tree.cut_at(state.tree.head).map_or(0, |cut| u64::from(cut.tokens));
-    let rest = tokens.saturating_sub(earlier) + room.share(room.shares.summary);
-    let fits = |loss: &Loss<'_>, most: u64| {
-        let taken = if loss.needs_summary() { rest } else { tokens };
-        taken.saturating_sub(loss.saved) <= most
+    let summary = room.share(room.shares.summary);
+    let left = |loss: &Loss<'_>, of: u64| {
+        let taken = if loss.needs_summary() { of.saturating_sub(earlier) + summary } else { of };
+        taken.saturating_sub(loss.saved)
     };
     let just = room.full.saturating_sub(room.share(NEW) / 2);
-    Loss::by_exchange(state, |loss| fits(loss, room.enough()), |loss| fits(loss, just))
+    // The last exchanges stay while there is room to look back, also by what is told of the request after the cut.
+    let just_fits = |loss: &Loss<'_>| left(loss, tokens) <= just && !room.is_crowded_by(left(loss, estimated));
+    Loss::by_exchange(state, |loss| left(loss, tokens) <= room.enough(), just_fits)
 }
 
 /// More messages than the window holds: half of it goes at once, so that the prefix breaks seldom.
