@@ -2,12 +2,12 @@
 
 use crate::agent::REACHING;
 use crate::home::OPTIONAL;
-use crate::rules::check_breakpoints;
+use crate::rules::check_singles;
 use crate::{Error, Home};
 use mainpath_mcp::Servers;
-use mainpath_policy::{Folders, Layer, Policy, ToolNames, check_rule_tool};
+use mainpath_policy::{Layer, Policy, ToolNames, check_rule_tool};
 use mainpath_tools::Tools;
-use mainpath_types::{Decision, RunRules};
+use mainpath_types::RunRules;
 use std::path::Path;
 
 /// The names that rules may have of tools in a workspace.
@@ -31,21 +31,7 @@ impl RuleNames {
 
     /// Checks the rules that a caller gives one by one. Errors: the list of one that names no tool, and what may have been meant.
     pub fn check(&self, rules: &RunRules) -> Result<(), Error> {
-        check_breakpoints(rules)?;
-        let RunRules { allow, ask, deny, .. } = rules;
-        let lists = [
-            (Decision::Allow, "rules.allow", allow),
-            (Decision::Ask, "rules.ask", ask),
-            (Decision::Deny, "rules.deny", deny),
-        ];
-        for (decision, field, texts) in lists {
-            let mut policy = Policy::new(Folders::default());
-            texts.iter().try_for_each(|text| policy.add_rule(decision, text))?;
-            for pattern in policy.rules().iter().flat_map(|rule| &rule.matches) {
-                self.known(pattern).map_err(|problem| Error::of_field(field, format_args!(": {problem}")))?;
-            }
-        }
-        Ok(())
+        check_singles(rules, |pattern| self.known(pattern)).map(drop)
     }
 
     /// The rules of files that name no tool, and those of anybody that mean a command of one word where arguments may have been meant, in

@@ -224,26 +224,37 @@ fn bound_all(policy: &mut Policy, lists: &[Vec<String>]) -> Result<(), Error> {
 /// Holds the single rules that an agent is given in code to the tools that there are, and to `others`, the names of those that could be.
 /// Errors: one cannot be read, misspells a tool, or is about an argument that its tool does not have.
 pub(crate) fn check_given(rules: &RunRules, tools: &Tools, others: &[String]) -> Result<(), Error> {
-    check_breakpoints(rules)?;
-    let RunRules { allow, ask, deny, .. } = rules;
-    let mut policy = Policy::new(Folders::default());
     let specs = tools.specs();
     let hidden = tools.hidden();
-    let names = specs.iter().map(|tool| tool.name.as_str()).chain(hidden.iter().map(String::as_str));
-    let names: Vec<&str> = names.chain(others.iter().map(String::as_str)).collect();
-    for (decision, texts) in [(Decision::Allow, allow), (Decision::Ask, ask), (Decision::Deny, deny)] {
-        add_all(&mut policy, decision, texts)?;
-    }
-    let named = policy.rules().iter().filter(|rule| rule.layer == Layer::Run).flat_map(|rule| &rule.matches);
-    for pattern in named {
-        let wrong = |problem| Error::of_field("rules", format_args!(": {problem}"));
-        check_slip(pattern, &names).map_err(wrong)?;
-    }
+    let names = specs.iter().map(|tool| &tool.name).chain(&hidden).chain(others);
+    let names: Vec<&str> = names.map(String::as_str).collect();
+    let policy = check_singles(rules, |pattern| check_slip(pattern, &names))?;
     check_arguments(&policy, Layer::Run, tools)
 }
 
+/// Reads the rules of a run that are given one by one, and holds what each names to `check`. Errors: the list of one that cannot be read,
+/// or that `check` refuses.
+pub(crate) fn check_singles(rules: &RunRules, check: impl Fn(&str) -> Result<(), String>) -> Result<Policy, Error> {
+    check_breakpoints(rules)?;
+    let RunRules { allow, ask, deny, .. } = rules;
+    let lists = [
+        (Decision::Allow, "rules.allow", allow),
+        (Decision::Ask, "rules.ask", ask),
+        (Decision::Deny, "rules.deny", deny),
+    ];
+    let mut policy = Policy::new(Folders::default());
+    for (decision, field, texts) in lists {
+        let known = policy.rules().len();
+        add_all(&mut policy, decision, texts)?;
+        for pattern in policy.rules().iter().skip(known).flat_map(|rule| &rule.matches) {
+            check(pattern).map_err(|problem| Error::of_field(field, format_args!(": {problem}")))?;
+        }
+    }
+    Ok(policy)
+}
+
 /// Checks the breakpoints of a run. Errors: one cannot be read; where, and what is expected there.
-pub(crate) fn check_breakpoints(rules: &RunRules) -> Result<(), Error> {
+fn check_breakpoints(rules: &RunRules) -> Result<(), Error> {
     for text in &rules.breakpoints {
         let bad = |wrong: PredicateError| Error::of_field("rules.breakpoints", format_args!(" {text:?}, {wrong}"));
         Predicate::breakpoint(text).map_err(bad)?;

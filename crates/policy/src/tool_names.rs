@@ -69,9 +69,7 @@ impl ToolNames {
 /// Holds a rule's pattern, such as `bash(git *)`, to the tools that there are: these, all that Mainpath can have, and those that a server
 /// brings, whose names begin with one of `prefixes`. Errors: it names none of them; what may have been meant.
 pub fn check_rule_tool(pattern: &str, tools: &[&str], prefixes: &[&str]) -> Result<(), String> {
-    let name = pattern.split('(').next().unwrap_or_default();
-    // What cannot be read is another check's to tell.
-    let Ok(names) = name.parse::<ToolNames>() else { return Ok(()) };
+    let Some(names) = named(pattern) else { return Ok(()) };
     if prefixes.iter().chain([&LATER]).any(|prefix| names.may_begin(prefix)) {
         return Ok(());
     }
@@ -88,12 +86,13 @@ pub fn check_rule_tool(pattern: &str, tools: &[&str], prefixes: &[&str]) -> Resu
 /// The same for rules of who may mean a tool that comes later: only a slip of the pen is told, the name of a tool that there is but for a
 /// letter or two.
 pub fn check_slip(pattern: &str, tools: &[&str]) -> Result<(), String> {
-    let name = pattern.split('(').next().unwrap_or_default();
     let is_slip = |names: ToolNames| names.near(tools.iter().copied().chain(OWN_TOOLS).collect()).is_some();
-    match name.parse::<ToolNames>().is_ok_and(is_slip) {
-        true => check_rule_tool(pattern, tools, &[]),
-        false => Ok(()),
-    }
+    if named(pattern).is_some_and(is_slip) { check_rule_tool(pattern, tools, &[]) } else { Ok(()) }
+}
+
+/// The tools that a pattern names. What cannot be read is another check's to tell.
+fn named(pattern: &str) -> Option<ToolNames> {
+    pattern.split('(').next().unwrap_or_default().parse().ok()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::pty::Terminal;
 use crate::support::*;
 use mainpath_testkit::model_server::{Answer, ModelServer};
+use std::time::Duration;
 
 const PROGRAM: [&str; 1] = [env!("CARGO_BIN_EXE_mainpath")];
 
@@ -56,6 +57,9 @@ fn the_first_time_it_asks_for_a_model_tries_it_and_keeps_it() {
     assert_eq!(other.traces(), Vec::<String>::new());
 }
 
+/// The moment between a run and the next wish is over by then.
+const BETWEEN: Duration = Duration::from_millis(500);
+
 #[test]
 fn a_conversation_goes_on_message_by_message_and_again_the_next_time_in_its_folder() {
     // Long enough that the line that turns is drawn.
@@ -70,6 +74,8 @@ fn a_conversation_goes_on_message_by_message_and_again_the_next_time_in_its_fold
         terminal.shows("\r\n›", 1);
         // The line that turned is gone.
         terminal.shows("in, 5 out\r\n›\r\n", 1);
+        // What comes in the moment between a run and the next wish is for neither.
+        std::thread::sleep(BETWEEN);
     }
     assert!(String::from_utf8(terminal.bytes()).unwrap().contains(" 0 s"));
     let trace = place.trace();
@@ -94,15 +100,15 @@ fn a_conversation_goes_on_message_by_message_and_again_the_next_time_in_its_fold
         "{}",
         last_told(&server)
     );
-    terminal.shows("\r\n›", 1);
+    terminal.shows("in, 5 out\r\n›\r\n", 1);
+    std::thread::sleep(BETWEEN);
     terminal.types("/new\r");
     terminal.shows("your next message starts a new conversation\r\n", 1);
     terminal.types("Something else.\r");
     terminal.shows("■ final", 2);
     assert!(!last_told(&server).contains("And then?"), "{}", last_told(&server));
     terminal.shows("in, 5 out\r\n›\r\n", 1);
-    // What comes in the moment between a run and the next wish is for neither.
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    std::thread::sleep(BETWEEN);
     terminal.types("\u{3}");
     terminal.shows("\r\nCtrl-C again or Ctrl-D leaves\r\n›", 1);
     terminal.types("\u{3}");
