@@ -59,6 +59,7 @@ pub(crate) struct Committer {
     journal: Option<Journal>,
     dirty: Dirty,
     checkpoints: mpsc::Sender<Checkpoint>,
+    leases: Arc<AtomicUsize>,
 }
 
 /// The way to the committer.
@@ -68,7 +69,7 @@ pub(crate) struct Commits {
     /// `None` once it is closed.
     committer: Arc<Mutex<Option<Committer>>>,
     /// How many leases there are.
-    pub leases: AtomicUsize,
+    pub leases: Arc<AtomicUsize>,
 }
 
 impl Commits {
@@ -79,8 +80,11 @@ impl Commits {
         match job {
             Job::Append(append) if self.leases.load(Ordering::Relaxed) <= FEW => match self.committer.try_lock() {
                 Ok(mut committer) => {
-                    let open = committer.as_mut();
-                    open.map(|committer| committer.commit(vec![append])).is_some()
+                    let Some(open) = committer.as_mut() else { return false };
+                    let had_journal = open.journal.is_some();
+                    open.commit(vec![append]);
+                    // The thread sees to it that it is done with.
+                    had_journal || open.journal.is_none() || self.jobs.send(Job::Journal).is_ok()
                 }
                 Err(_) => self.jobs.send(Job::Append(append)).is_ok(),
             },
@@ -113,6 +117,7 @@ impl Committer {
         let checkpointer = std::thread::Builder::new()
             .name("log-checkpoint".into())
             .spawn(move || checkpoint_all(&to_sync, &sync_disk, &queue))?;
+        let leases = Arc::new(AtomicUsize::new(0));
         let committer = Committer {
             layout,
             disk,
@@ -122,9 +127,10 @@ impl Committer {
             journal: None,
             dirty: Dirty::new(),
             checkpoints,
+            leases: Arc::clone(&leases),
         };
         let committer = Arc::new(Mutex::new(Some(committer)));
-        let commits = Commits { jobs, committer: Arc::clone(&committer), leases: AtomicUsize::new(0) };
+        let commits = Commits { jobs, committer: Arc::clone(&committer), leases };
         let thread = std::thread::Builder::new().name("log-commit".into()).spawn(move || {
             Committer::run(&committer, &waiting);
             let _ = checkpointer.join();
@@ -164,6 +170,7 @@ impl Committer {
                             committer.logs.remove(&key);
                         }
                     }
+                    Job::Journal => {}
                     Job::Close => open = false,
                 }
             }
@@ -186,7 +193,7 @@ impl Committer {
                 Err(e) => give_up(append, "write", &e),
             }
         }
-        if written.len() > FEW && self.journal(&written).is_ok() {
+        if (written.len() > FEW || self.is_begun_in_company(&written)) && self.journal(&written).is_ok() {
             for append in written {
                 self.settle(append);
             }
@@ -198,6 +205,13 @@ impl Committer {
                 Err(e) => give_up(append, "sync", &e),
             }
         }
+    }
+
+    /// Whether a trace is new while others go on: an agent that another waits for, say. One sync of the journal is enough then, where its log
+    /// would need three, of its folder and the one around it too.
+    fn is_begun_in_company(&self, written: &[Append]) -> bool {
+        self.leases.load(Ordering::Relaxed) > 1
+            && written.iter().any(|append| !append.owned.placed.load(Ordering::Relaxed))
     }
 
     /// The trace's log, opened if need be.

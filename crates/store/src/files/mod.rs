@@ -20,8 +20,8 @@
 //! `fdatasync` reported done is on the disk, and `flock` excludes. Network file systems may keep neither.
 //!
 //! **Durability.** All appends go through one thread, which takes what is waiting as one group. Up to two traces are
-//! synced one by one; more share one sync of the journal, and their own files are synced later, in the background, before
-//! the journal is removed. A journal that its process left behind is played back when the next store opens the folder.
+//! synced one by one; more share one sync of the journal, as do new ones while others go on, and their own files are synced later, in the
+//! background, before the journal is removed. A journal that its process left behind is played back when the next store opens the folder.
 
 mod begin;
 mod beside;

@@ -27,6 +27,8 @@ pub(crate) enum Job {
     Append(Append),
     /// The lease with this key is gone.
     Forget(u64),
+    /// There is a journal now.
+    Journal,
     Close,
 }
 

@@ -126,6 +126,51 @@ async fn a_left_journal_gives_back_what_the_logs_lost() {
     assert!(torn.exists(), "the torn line that was replaced is kept");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_trace_that_is_begun_while_another_goes_on_costs_one_sync_and_outlives_a_power_cut() {
+    let dir = tempfile::tempdir().unwrap();
+    let disk = Arc::new(Disk::default());
+    let options = || Options { disk: Arc::clone(&disk), ..Options::default() };
+    let wal = {
+        let store = Arc::new(FilesStore::open(dir.path(), options()).unwrap());
+        let leases = lease_many(&store, 2).await;
+        assert_eq!(store.append(&leases[0], 0, events(1, 1)).await, Appended::Committed { head: 1 });
+        let before = disk.syncs();
+        for head in 0..3 {
+            let answer = store.append(&leases[1], head, events(head + 1, head + 1)).await;
+            assert_eq!(answer, Appended::Committed { head: head + 1 });
+        }
+        assert_eq!(disk.syncs(), before + 3);
+        let journals = journals(dir.path());
+        assert_eq!(journals.len(), 1);
+        std::fs::read(&journals[0]).unwrap()
+    };
+    assert_eq!(journals(dir.path()), Vec::<PathBuf>::new());
+    // Of the second nothing but the journal was durable.
+    std::fs::remove_dir_all(log_path(dir.path(), 1).parent().unwrap()).unwrap();
+    std::fs::write(dir.path().join("journal/1-0.wal"), wal).unwrap();
+    assert_whole(dir.path(), 0, 1).await;
+    assert_whole(dir.path(), 1, 3).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_journal_that_was_made_for_a_new_trace_goes_once_its_log_is_synced() {
+    let Home { store, dir } = Home::new();
+    let store = Arc::new(store);
+    let leases = lease_many(&store, 2).await;
+    for lease in &leases {
+        assert_eq!(store.append(lease, 0, events(1, 1)).await, Appended::Committed { head: 1 });
+    }
+    assert_eq!(journals(dir.path()).len(), 1);
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while !journals(dir.path()).is_empty() {
+        assert!(std::time::Instant::now() < until, "it is still there");
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    assert_eq!(store.append(&leases[1], 1, events(2, 2)).await, Appended::Committed { head: 2 });
+    assert_eq!(journals(dir.path()), Vec::<PathBuf>::new(), "its folder is durable by now");
+}
+
 #[tokio::test]
 async fn a_left_journal_mends_a_last_line_that_the_cut_filled_with_zeros() {
     let (dir, _) = after_power_cut().await;
