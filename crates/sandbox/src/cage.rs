@@ -63,13 +63,20 @@ impl Cage {
     }
 }
 
+/// Whether a folder belongs to the system, so that nothing can be shut into it with the right to write there.
+pub fn is_system(folder: &Path) -> bool {
+    let taken =
+        ["/", "/dev", "/dev/shm", "/proc", "/sys", "/run", "/etc", "/usr", "/bin", "/sbin", "/lib", "/boot", "/var"];
+    taken.iter().any(|path| folder == Path::new(path))
+        || ["/proc", "/sys"].iter().any(|path| folder.starts_with(path))
+        // In shared memory people keep files of their own.
+        || folder.starts_with("/dev") && !folder.starts_with("/dev/shm")
+}
+
 impl Bounds {
     /// Why these bounds cannot be kept, if they cannot.
     pub fn problem(&self) -> Option<String> {
-        let taken = ["/", "/dev", "/proc", "/sys", "/run", "/etc", "/usr", "/bin", "/sbin", "/lib", "/boot", "/var"];
-        let is_system = taken.iter().any(|path| self.workspace == Path::new(path))
-            || ["/dev", "/proc", "/sys"].iter().any(|path| self.workspace.starts_with(path));
-        if is_system && self.confinement.files == FileAccess::WorkspaceWrite {
+        if is_system(&self.workspace) && self.confinement.files == FileAccess::WorkspaceWrite {
             return Some(format!("{} belongs to the system and cannot be a workspace", self.workspace.display()));
         }
         let own = self.own.iter().find(|own| self.workspace.starts_with(own));
@@ -90,7 +97,8 @@ mod tests {
         };
         let write = FileAccess::WorkspaceWrite;
         assert_eq!(problem("/", write).unwrap(), "/ belongs to the system and cannot be a workspace");
-        assert!(problem("/proc/1", write).is_some());
+        assert!(problem("/proc/1", write).is_some() && problem("/dev/pts", write).is_some());
+        assert!(problem("/dev/shm", write).is_some() && problem("/dev/shm/work", write).is_none());
         assert_eq!(problem("/", FileAccess::ReadOnly), None);
         assert_eq!(problem("/home/u", write), None);
         let inside = "the workspace /home/u/mp/x lies in Mainpath's own /home/u/mp";

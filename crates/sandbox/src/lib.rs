@@ -55,7 +55,7 @@ mod support;
 mod sys;
 mod tree;
 
-pub use cage::Cage;
+pub use cage::{Cage, is_system};
 pub use ended::{Ended, How};
 pub use here::run_here;
 pub use home::secret_variables;

@@ -6,7 +6,7 @@ use crate::ui::text::one_line;
 use mainpath::agent::find_model;
 use mainpath::providers::Registry;
 use mainpath::runtime::{EnvModels, Models, Vault};
-use mainpath::sandbox::Launcher;
+use mainpath::sandbox::{Launcher, is_system};
 use mainpath::{Error, Installation, Logs};
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -58,6 +58,12 @@ pub async fn doctor() -> Result<Exit, Failure> {
             (false, true) => say(false, format!("sandbox: {}: {}", part.name, part.text)),
             (false, false) => out(&format!("warn sandbox: {}: {}", part.name, one_line(&part.text))),
         }?;
+    }
+    if let Some(folder) = std::env::current_dir().ok().filter(|folder| support.can_confine() && is_system(folder)) {
+        let folder = one_line(&folder.display().to_string());
+        out(&format!(
+            "warn no command can be started in this folder, since {folder} belongs to the system: work in another (--workspace)"
+        ))?;
     }
     if !support.can_confine() {
         out(

@@ -433,6 +433,13 @@ fn the_doctor_names_every_part_of_the_sandbox() {
     assert!(said.contains("sandbox: cgroups: ") && said.contains("sandbox: Landlock: "), "{said}");
     assert!(!said.contains("NOT sandboxed") && !said.contains("FAIL"), "{said}");
     assert!(said.contains("\nwarn no model is set up; "), "{said}");
+    assert!(!said.contains("in this folder"), "{said}");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_mainpath"));
+    place.surround(&mut command);
+    command.arg("doctor").current_dir("/dev");
+    let said = finish(command, None).out;
+    let line = "warn no command can be started in this folder, since /dev belongs to the system: work in another (--workspace)\n";
+    assert!(said.contains(line), "{said}");
     assert!(place.traces().is_empty());
 }
 
