@@ -13,7 +13,7 @@ use mainpath::playback::{Pace, PlayStep, Playback, speed};
 use mainpath::store::ReadLog;
 use mainpath::types::{ERASED, Event, EventId, EventKind, TraceId};
 use mainpath::values::time_limit;
-use mainpath::{Seen, WatchFrom};
+use mainpath::{Logs, Seen, WatchFrom};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -24,8 +24,9 @@ const TOLD: Duration = Duration::from_secs(1);
 /// `mainpath play`
 #[derive(Args, Debug)]
 pub struct PlayArgs {
-    /// The trace (its id or a unique part of it) [default: the latest]
-    pub trace: Option<String>,
+    /// The traces (their ids or unique parts of them), shown one after the other [default: the latest]
+    #[arg(value_name = "TRACE")]
+    pub traces: Vec<String>,
     /// So many times as fast as it was, such as 2 or 0.5; `max` does not wait [default: 1 in a terminal, otherwise max]
     #[arg(long, value_name = "N|max", value_parser = play_speed)]
     pub speed: Option<PlaySpeed>,
@@ -54,9 +55,26 @@ fn play_speed(text: &str) -> Result<PlaySpeed, mainpath::Error> {
 /// `mainpath play`
 pub async fn play(args: PlayArgs) -> Result<Exit, Failure> {
     let logs = logs()?;
-    let trace = logs.find_anywhere(args.trace.as_deref()).await?;
-    let log = logs.at(&trace).read(1).await?;
-    check(&trace, &log, args.from)?;
+    if args.traces.is_empty() {
+        let latest = logs.find_anywhere(None).await?;
+        return Ok(play_one(&logs, &latest, &args).await?.unwrap_or(Exit::Ok));
+    }
+    for name in &args.traces {
+        let trace = logs.find_anywhere(Some(name)).await?;
+        if args.traces.len() > 1 && !args.json {
+            eprintln!("── {trace}");
+        }
+        if let Some(exit) = play_one(&logs, &trace, &args).await? {
+            return Ok(exit);
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+/// Plays a trace. How the program ends, where nothing more is to be shown: somebody has stopped it, or reads no longer.
+async fn play_one(logs: &Logs, trace: &TraceId, args: &PlayArgs) -> Result<Option<Exit>, Failure> {
+    let log = logs.at(trace).read(1).await?;
+    check(trace, &log, args.from)?;
     if !log.erased.is_empty() && !args.json {
         eprintln!("! {} erased; {ERASED} stands in the place of their words", were(log.erased.len() as u64, "event"));
     }
@@ -67,20 +85,20 @@ pub async fn play(args: PlayArgs) -> Result<Exit, Failure> {
     let longest = (!args.longest_pause.is_zero()).then_some(args.longest_pause);
     let mut stage = Stage::begin(Pace { speed, longest }, is_watched)?;
     let from = WatchFrom { event: args.from, agents: BTreeMap::new(), with_agents: !args.no_children };
-    let mut playback = Playback::new(logs.all_stores(), logs.scope.clone(), &trace, from);
-    let mut printers = Printers::new(&trace, args.json);
+    let mut playback = Playback::new(logs.all_stores(), logs.scope.clone(), trace, from);
+    let mut printers = Printers::new(trace, args.json);
     let mut told = BTreeSet::new();
-    while let Some(PlayStep { seen, passed }) = playback.next().await.map_err(|error| of(&trace, &error))? {
+    while let Some(PlayStep { seen, passed }) = playback.next().await.map_err(|error| of(trace, &error))? {
         let news = match &seen {
             Seen::Event { trace, event } => printers.of(trace).filter(|printer| printer.shows(event.id)),
             _ => None,
         };
         let Some(printer) = news else {
-            printers.see(&logs, seen).await?;
+            printers.see(logs, seen).await?;
             continue;
         };
         match stage.wait(passed).await? {
-            AfterWait::End(exit) => return Ok(exit),
+            AfterWait::End(exit) => return Ok(Some(exit)),
             AfterWait::Next { is_cut } if is_cut && passed >= TOLD && !args.json => {
                 printer.line("·", &format!("{} later", span(passed.as_millis().try_into().unwrap_or(u64::MAX))));
             }
@@ -90,8 +108,8 @@ pub async fn play(args: PlayArgs) -> Result<Exit, Failure> {
             Seen::Event { trace, event } => Some((trace.clone(), event.clone())),
             _ => None,
         };
-        if !printed(printers.see(&logs, seen).await)? {
-            return Ok(Exit::Ok);
+        if !printed(printers.see(logs, seen).await)? {
+            return Ok(Some(Exit::Ok));
         }
         if let Some((trace, event)) = shown.filter(|_| !args.json)
             && let Some(printer) = printers.of(&trace)
@@ -100,12 +118,12 @@ pub async fn play(args: PlayArgs) -> Result<Exit, Failure> {
         }
     }
     if is_newer {
-        return Err(of(&trace, &"a newer Mainpath has written what follows; update this one to see it"));
+        return Err(of(trace, &"a newer Mainpath has written what follows; update this one to see it"));
     }
-    if !args.json && logs.is_there(&trace) && logs.is_driven(&trace)? {
+    if !args.json && logs.is_there(trace) && logs.is_driven(trace)? {
         eprintln!("· {trace} goes on: mainpath watch {trace}");
     }
-    Ok(Exit::Ok)
+    Ok(None)
 }
 
 fn of(trace: &TraceId, problem: &dyn std::fmt::Display) -> Failure {

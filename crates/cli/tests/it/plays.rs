@@ -60,6 +60,22 @@ fn a_recorded_run_is_shown_as_it_was_watched_with_its_agents() {
 }
 
 #[test]
+fn several_are_shown_one_after_the_other_until_one_cannot_be() {
+    let place = Place::new();
+    let server = server(|_| Answer::text("A heron.").into());
+    let traces = [(); 2].map(|()| {
+        assert_eq!(place.run_on(&server, &["What is it?"]).code, 0);
+        newest(&place)
+    });
+    let [one, other] = traces.each_ref().map(|trace| place.run(&["play", trace]).err);
+    let both = place.run(&["play", &traces[0], &traces[1]]);
+    assert_eq!((both.code, both.err), (0, format!("── {}\n{one}── {}\n{other}", traces[0], traces[1])));
+    let [one, other] = traces.each_ref().map(|trace| place.ok(&["play", trace, "--json"]));
+    assert_eq!(place.ok(&["play", "--json", &traces[0], &traces[1]]), one + &other);
+    place.run(&["play", &traces[0], "nothing"]).fails(1, "nothing");
+}
+
+#[test]
 fn it_takes_as_long_as_it_took_or_less_and_says_what_is_left_out() {
     let (place, trace) = slow();
     let (took, own) = timed(&place, &["play", &trace, "--speed", "1"]);
