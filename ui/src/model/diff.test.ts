@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { around, diffLines, unified } from "./diff";
+import { around, diffLines, unified, whole } from "./diff";
 
 const text = (lines: { kind: string; text: string }[]) => lines.map((line) => `${line.kind[0]}:${line.text}`);
 
@@ -31,4 +31,10 @@ test("a unified diff in a result is found", () => {
   expect(found?.before).toBe("Made 1 edit.");
   expect(text(found?.lines ?? [])).toEqual(["g:@@ -1,2 +1,2 @@", "s:# Hello", "r:hello world", "a:hello all"]);
   expect(unified("no diff here")).toBeNull();
+});
+
+test("of a diff with modes before its changes all is kept", () => {
+  expect(text(whole("old mode 644\nnew mode 755\n@@ -1,1 +1,1 @@\n-a\n+b"))).toEqual(["g:old mode 644", "g:new mode 755", "g:@@ -1,1 +1,1 @@", "r:a", "a:b"]);
+  expect(text(whole("old mode 644\nnew mode 755"))).toEqual(["g:old mode 644", "g:new mode 755"]);
+  expect(whole("")).toEqual([]);
 });

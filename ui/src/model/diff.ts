@@ -102,3 +102,10 @@ export function unified(text: string): { before: string; lines: DiffLine[] } | n
   }
   return { before: all.slice(0, start).join("\n"), lines: result };
 }
+
+/** All that a unified diff says: what stands before its first change, such as modes of a file, is a `gap` for each line. */
+export function whole(text: string): DiffLine[] {
+  const found = unified(text);
+  const head = found === null ? text : found.before;
+  return [...head.split("\n").filter((line) => line !== "").map((line) => ({ kind: "gap" as const, text: line })), ...(found?.lines ?? [])];
+}

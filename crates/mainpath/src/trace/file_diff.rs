@@ -25,7 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub enum FileDiff {
     /// Both are text, or one is and the other is not there.
     Text {
-        /// The lines of a unified diff from now to then, each without its line feed; none where only the mode differs.
+        /// The lines of a unified diff from now to then, each without its line feed. A carriage return is shown as `␍`. Where the mode differs,
+        /// the first two say so (`old mode 644`).
         lines: Vec<String>,
         /// How many more there are.
         more: usize,
@@ -43,6 +44,8 @@ pub enum FileDiff {
 struct Both {
     now: Vec<u8>,
     then: Vec<u8>,
+    /// What says that its mode differs.
+    modes: Vec<String>,
 }
 
 /// The difference of a file that is not as it was; `None` where nothing can be done about it, or nothing need be. Errors: what was kept of it
@@ -65,7 +68,13 @@ async fn both(store: ScopedStore<'_>, plan: &FilePlan) -> Result<Option<Both>, E
         FileNow::Link { target } => link_to(target),
         FileNow::Absent | FileNow::Folder | FileNow::Large | FileNow::Other => Vec::new(),
     };
-    Ok(Some(Both { now, then }))
+    let modes = match (&plan.now, &plan.then) {
+        (FileNow::File { mode: old, .. }, FileState::File { mode: new, .. }) if old != new => {
+            vec![format!("old mode {old:03o}"), format!("new mode {new:03o}")]
+        }
+        _ => Vec::new(),
+    };
+    Ok(Some(Both { now, then, modes }))
 }
 
 /// A link as a difference shows it.
@@ -73,13 +82,14 @@ fn link_to(target: &[u8]) -> Vec<u8> {
     [b"a link to ", target, b"\n"].concat()
 }
 
-fn diff(Both { now, then }: &Both) -> FileDiff {
+fn diff(Both { now, then, modes }: &Both) -> FileDiff {
     let (Some(from), Some(to)) = (text(now), text(then)) else {
         return FileDiff::Bytes { now: now.len() as u64, then: then.len() as u64 };
     };
     let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(from, to);
     let shown = diff.unified_diff().to_string();
-    let mut lines: Vec<String> = shown.lines().map(cut).collect();
+    let of_text = shown.split_terminator('\n').map(|line| cut(&line.replace('\r', "␍")));
+    let mut lines: Vec<String> = modes.iter().cloned().chain(of_text).collect();
     let more = lines.len().saturating_sub(MOST_LINES);
     lines.truncate(MOST_LINES);
     FileDiff::Text { lines, more }
@@ -111,13 +121,13 @@ impl Trace {
         let (at, vault) = (self.host().at(self.id()), &self.host().runtime().config().vault);
         let mut diffs = Vec::new();
         for plan in &planned.files {
-            let Some(Both { now, then }) = both(at.scoped(), plan).await? else {
+            let Some(Both { now, then, modes }) = both(at.scoped(), plan).await? else {
                 diffs.push(None);
                 continue;
             };
             let vault = vault.clone();
             // Secrets go before they are compared: one may have several lines.
-            let compare = move || diff(&Both { now: redacted(&vault, now), then: redacted(&vault, then) });
+            let compare = move || diff(&Both { now: redacted(&vault, now), then: redacted(&vault, then), modes });
             let compared = tokio::task::spawn_blocking(compare).await;
             diffs.push(Some(compared.map_err(|error| Error::failed(error.to_string()))?));
         }
@@ -130,7 +140,7 @@ mod tests {
     use super::*;
 
     fn diff_of(now: &[u8], then: &[u8]) -> FileDiff {
-        diff(&Both { now: now.to_vec(), then: then.to_vec() })
+        diff(&Both { now: now.to_vec(), then: then.to_vec(), modes: Vec::new() })
     }
 
     #[test]
@@ -142,6 +152,15 @@ mod tests {
         let FileDiff::Text { lines, more } = diff_of(b"", long.as_bytes()) else { panic!("no text") };
         assert_eq!((lines.len(), more), (MOST_LINES, 301));
         assert_eq!(diff_of(b"", b""), FileDiff::Text { lines: Vec::new(), more: 0 });
+    }
+
+    #[test]
+    fn line_ends_and_modes_that_differ_are_shown() {
+        let lines = ["@@ -1,2 +1,2 @@", "-a", "+a␍", " b"].map(String::from).to_vec();
+        assert_eq!(diff_of(b"a\nb\n", b"a\r\nb\n"), FileDiff::Text { lines, more: 0 });
+        let modes = ["old mode 644", "new mode 755"].map(String::from).to_vec();
+        let both = Both { now: b"a\n".to_vec(), then: b"a\n".to_vec(), modes: modes.clone() };
+        assert_eq!(diff(&both), FileDiff::Text { lines: modes, more: 0 });
     }
 
     #[test]
