@@ -19,6 +19,7 @@ use mainpath_tools::{IntoTool, Tools};
 use mainpath_types::{Millis, RuleText, RunRules, Spec};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tokio::runtime::Handle;
 
 impl Host {
     /// A host put together by hand.
@@ -206,6 +207,11 @@ impl HostBuilder {
         if let Some(problem) = self.problem {
             return Err(problem);
         }
+        if Handle::try_current().is_err() {
+            return Err(Error::invalid(
+                "a host lives in a tokio runtime: call build() inside one, as under #[tokio::main]",
+            ));
+        }
         let elsewhere = || -> Result<Kept, Error> {
             let folder = tempfile::tempdir()?;
             let home = Arc::new(Home::by_hand(&folder.path().canonicalize()?));
@@ -216,6 +222,9 @@ impl HostBuilder {
                 return Err(Error::invalid(
                     "the host does not know where to keep traces; call data_dir(…) or in_memory()",
                 ));
+            }
+            Place::Folder(folder) if folder.as_os_str().is_empty() => {
+                return Err(Error::of_field("data_dir", " is empty; give a folder, such as \"./data\""));
             }
             Place::Folder(folder) => {
                 let home = Arc::new(Home::by_hand(&std::path::absolute(folder)?));
@@ -249,7 +258,7 @@ impl HostBuilder {
         let protected = home.protected();
         #[cfg(feature = "home")]
         let (experience, hooks, protected) = {
-            let folder = self.experiences.map(std::path::absolute).transpose()?;
+            let folder = self.experiences.map(folder_of_experiences).transpose()?;
             // In the folder, so that no tool can touch the cache either.
             let known = folder.map(|folder| Arc::new(Experiences::open(&folder, folder.join(".cache.sqlite"))));
             if let Some(known) = &known {
@@ -308,6 +317,19 @@ impl HostBuilder {
             _servers: servers,
         };
         Ok(inner.into())
+    }
+}
+
+/// Where experiences are kept. Errors: that can be no folder.
+#[cfg(feature = "home")]
+fn folder_of_experiences(folder: PathBuf) -> Result<PathBuf, Error> {
+    if folder.as_os_str().is_empty() {
+        return Err(Error::of_field("experiences", " is empty; give a folder, such as \"./experiences\""));
+    }
+    let folder = std::path::absolute(folder)?;
+    match folder.exists() && !folder.is_dir() {
+        true => Err(Error::of_field("experiences", format_args!(": {} is no folder", folder.display()))),
+        false => Ok(folder),
     }
 }
 

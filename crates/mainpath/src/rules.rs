@@ -8,12 +8,14 @@ use crate::{Error, Home};
 use mainpath_policy::{Folders, Layer, Policy, PolicyError, Predicate, PredicateError, check_slip};
 use mainpath_runtime::BuiltinRules;
 use mainpath_store::open_regular;
-use mainpath_tools::Tools;
+use mainpath_tools::{Tools, panic_text};
 use mainpath_types::{Decision, RuleText, RunRules, Spec};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -123,7 +125,11 @@ impl Sources {
     fn load_in(&self, workspace: &str, copy_of: Option<&str>, run: &RunRules) -> Result<Policy, Error> {
         let RunRules { allow, ask, deny, commands, .. } = run;
         if let Some(make) = &self.instead {
-            let mut policy = make(Path::new(workspace), run)?;
+            let made = catch_unwind(AssertUnwindSafe(|| make(Path::new(workspace), run)));
+            let panicked = |panic: &(dyn Any + Send)| {
+                Error::failed(format!("the policy of this host panicked: {}", panic_text(panic)))
+            };
+            let mut policy = made.unwrap_or_else(|panic| Err(panicked(&*panic)))?;
             // What its caller denies, or wants to be asked about, nobody takes away.
             add_all(&mut policy, Decision::Ask, ask)?;
             add_all(&mut policy, Decision::Deny, deny)?;

@@ -12,7 +12,7 @@ use mainpath_tools::Workspace;
 use mainpath_types::{EffectClass, Protocol, RequestHead, SkillTerms, Spec, TextForm};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// What follows from a spec alone. Traces with the same spec share it.
 pub(crate) struct Prepared {
@@ -89,21 +89,16 @@ impl Specs {
     pub fn prepare(&self, config: &Config, spec: &Spec, held: Option<&Arc<Prepared>>) -> Result<Arc<Prepared>, String> {
         let text = serde_json::to_vec(spec).map_err(|error| format!("the spec cannot be written as JSON: {error}"))?;
         let key = hex(&Sha256::digest(&text));
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Whoever begins now is under the rules of now, also while an older run under the same spec goes on.
-        let shared = known.get(&key).and_then(Weak::upgrade);
-        let policy = match shared {
-            Some(prepared) if held.is_some_and(|held| Arc::ptr_eq(held, &prepared)) => return Ok(prepared),
-            Some(prepared) => {
-                let policy = (config.policies)(spec)?;
-                if prepared.rules.policy == policy {
-                    return Ok(prepared);
-                }
-                policy
-            }
-            None => (config.policies)(spec)?,
-        };
-        known.retain(|_, prepared| prepared.strong_count() > 0);
+        let shared = self.known().get(&key).and_then(Weak::upgrade);
+        if let Some(prepared) = shared.as_ref().filter(|shared| held.is_some_and(|held| Arc::ptr_eq(held, shared))) {
+            return Ok(Arc::clone(prepared));
+        }
+        // Without the lock: the rules may be made by code of the host, which can take its time.
+        let policy = (config.policies)(spec)?;
+        if let Some(prepared) = shared.filter(|shared| shared.rules.policy == policy) {
+            return Ok(prepared);
+        }
         let workspace = Workspace::new(&spec.workspace, config.protected.clone())
             .map_err(|error| format!("the workspace {} cannot be used: {error}", spec.workspace))?
             .copying(spec.copy.clone());
@@ -126,9 +121,15 @@ impl Specs {
         });
         // A key may be there the next time.
         if prepared.model.is_ok() {
+            let mut known = self.known();
+            known.retain(|_, prepared| prepared.strong_count() > 0);
             known.insert(key, Arc::downgrade(&prepared));
         }
         Ok(prepared)
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<String, Weak<Prepared>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -129,6 +129,6 @@ pub use snapshot::{MOST_CHANGES, Snapshot};
 pub use take::TakeChanges;
 pub use tool::{DynTool, ProbeAnswer, Rate, Scene, Tool, ToolDoc, Touched, Touches};
 pub use unique::unique_json;
-pub use work::Fut;
+pub use work::{Fut, panic_text};
 pub use workspace::{PathProblem, Resolved, Workspace};
 pub use write::WriteTextFile;

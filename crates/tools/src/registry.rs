@@ -3,6 +3,7 @@
 use crate::answers::{Answers, AskedCall};
 use crate::arguments::{Arguments, map_strings, typed};
 use crate::words::count;
+use crate::work::panic_text;
 use crate::{Bash, EditTextFile, Glob, Grep, ListFiles, ReadTextFile, WriteTextFile};
 use crate::{DynTool, Fut, ProbeAnswer, Problem, Scene, Tool, ToolContext, ToolDoc, Touched, Touches, Workspace};
 use crate::{ExpandWindow, GoalTool, ListCalls, LoadOlderMessages, RecallResult};
@@ -10,7 +11,6 @@ use crate::{ProcessList, ProcessOutput, ProcessStop, Sandbox};
 use mainpath_policy::{CallFacts, PathFact};
 use mainpath_types::{Asking, Millis, Origin, Part, RateLimit, ToolOutput, ToolSpec, own_tool_name};
 use serde_json::Value;
-use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -253,7 +253,7 @@ impl Tools {
             entry.tool.touches(arguments.clone(), scene)
         }));
         let told = told.unwrap_or_else(|panic| {
-            let why = format!("{} panicked at these arguments: {}.", entry.name, said_by(&*panic));
+            let why = format!("{} panicked at these arguments: {}.", entry.name, panic_text(&*panic));
             Err(Problem::new("panicked", why))
         });
         let Touches { paths, urls, commands, named, contents, effect, asking } = told?;
@@ -412,15 +412,9 @@ async fn caught<T>(work: impl Future<Output = T>) -> Result<T, String> {
     let mut work = std::pin::pin!(work);
     poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))) {
         Ok(poll) => poll.map(Ok),
-        Err(panic) => Poll::Ready(Err(said_by(&*panic))),
+        Err(panic) => Poll::Ready(Err(panic_text(&*panic).to_string())),
     })
     .await
-}
-
-fn said_by(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| text.to_string());
-    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-    text.unwrap_or_else(|| "it panicked".into())
 }
 
 fn redact(output: &mut ToolOutput, redact: &dyn Fn(&str) -> String) {

@@ -1,6 +1,7 @@
 //! Work that takes its time: futures in boxes, and blocking work aside.
 
 use crate::Problem;
+use std::any::Any;
 use std::pin::Pin;
 
 /// A boxed future.
@@ -15,4 +16,10 @@ pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
             Err(_) => Err(Problem::new("interrupted", "Mainpath is shutting down; the call was not run.")),
         },
     }
+}
+
+/// What code that panicked said about it.
+pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("it did not say why")
 }

@@ -3862,6 +3862,11 @@ export interface components {
              */
             deny?: string[];
         };
+        /** @description `notice`: a word about the run itself, for people. */
+        Notice: {
+            /** @description One line, such as that the log cannot be written just now and is tried again. */
+            text: string;
+        };
         /** @description `observation_recorded`: what the model sees of a call. */
         Observation: components["schemas"]["CallResolved"] | {
             /** @description The answer of an internal tool. */
@@ -3938,7 +3943,7 @@ export interface components {
              * @description Its number in the trace, from 1.
              */
             run: number;
-            /** @description How often each tool was called. */
+            /** @description How often the model called each tool, also where the call was denied. */
             tools: {
                 [key: string]: number;
             };
@@ -5013,6 +5018,38 @@ export interface components {
             turn: number;
             /** @constant */
             type: "question_asked";
+            /**
+             * Format: uint16
+             * @description The version of the event vocabulary.
+             */
+            v: number;
+        } | {
+            /** @description What happened. */
+            data: components["schemas"]["Notice"];
+            /**
+             * Format: uint64
+             * @description Its number in the log, from which a watcher resumes. Several events may share one. `None` for what is in no log: pieces of
+             *     what is still coming, and questions.
+             */
+            id?: number | null;
+            /**
+             * Format: uint64
+             * @description The mailbox entry that caused it, if one did.
+             */
+            mail?: number | null;
+            /** @description The run: the trace and the run's number. */
+            run_id: string;
+            /** @description The trace. */
+            trace_id: components["schemas"]["TraceId"];
+            /** @description When, as RFC 3339 in UTC. */
+            ts: string;
+            /**
+             * Format: uint32
+             * @description The turn; 0 before the first.
+             */
+            turn: number;
+            /** @constant */
+            type: "notice";
             /**
              * Format: uint16
              * @description The version of the event vocabulary.

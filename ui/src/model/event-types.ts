@@ -11,6 +11,7 @@ export const EVENT_GROUPS: Record<EventType, EventGroup> = {
   tool_output_delta: "piece",
   approval_required: "person",
   question_asked: "person",
+  notice: "run",
   run_started: "run",
   run_closing: "run",
   run_finished: "run",

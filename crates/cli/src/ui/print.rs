@@ -149,7 +149,7 @@ impl Printer {
             }
             Live::Delta { of, nth, delta } if !self.streamed.take(of, *nth, delta) => {}
             Live::Delta { of, delta, .. } if self.json => self.program_delta(of, delta)?,
-            Live::Notice(_) if self.json => {}
+            Live::Notice(text) if self.json => write_lines(&[self.projector.notice(text, system_clock())])?,
             Live::Delta { of, delta, .. } => match (of, delta) {
                 (EffectKey::Tool(call, _), Delta::ToolOutput { text, .. }) => {
                     let text = plain(text);

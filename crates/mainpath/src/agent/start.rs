@@ -2,6 +2,7 @@
 
 use super::builder::{Agent, Parts};
 use crate::skills::{preloads, select_named};
+use crate::text::not_empty;
 use crate::{Error, ErrorKind, Host, Run, Trace};
 use mainpath_providers::history::Loose;
 use mainpath_runtime::import::{Origin, import};
@@ -29,7 +30,7 @@ impl Agent {
         let spec = self.spec()?;
         host.check_model(model)?;
         let mut said = preloads(&spec, host.skills())?;
-        let task = task.into();
+        let task = not_empty("task", task)?;
         let (skill, task) = match select_named(&task, &spec, host.skills())? {
             Some((skill, rest)) => (Some(skill), rest),
             None => (None, task),
@@ -63,7 +64,7 @@ impl Agent {
         if let [only] = messages.as_mut_slice()
             && let [Part::Text { text }] = only.parts.as_mut_slice()
         {
-            let task = std::mem::take(text);
+            let task = not_empty("messages", std::mem::take(text))?;
             return agent.start(task).await;
         }
         let Parts { host, model, once, .. } = agent.parts();

@@ -71,6 +71,19 @@ impl fmt::Display for OutputPiece {
     }
 }
 
+/// `notice`: a word about the run itself, for people.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Notice {
+    /// One line, such as that the log cannot be written just now and is tried again.
+    pub text: String,
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.text.fmt(to)
+    }
+}
+
 /// `action_partial`: what is known of an action before the answer is complete.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]

@@ -2,8 +2,8 @@
 
 use super::data::{
     ActionExecuted, ActionPlanned, ActionValidated, ApprovalDenied, ArgumentsPiece, BudgetChanged, GoalChanged,
-    ModelResponse, Observation, OutputPiece, PartialAction, PlanChanged, RequestRepacked, SideBranchOpened, TextPiece,
-    TurnStarted,
+    ModelResponse, Notice, Observation, OutputPiece, PartialAction, PlanChanged, RequestRepacked, SideBranchOpened,
+    TextPiece, TurnStarted,
 };
 use super::pending::{PendingCall, PendingQuestion};
 use super::stamped::Stamped;
@@ -74,6 +74,8 @@ events! {
     ApprovalRequired(PendingCall) = "approval_required",
     /// A call waits for a person's answer.
     QuestionAsked(PendingQuestion) = "question_asked",
+    /// A word about the run itself, which is in no log: what it waits for at this moment, or what could not be kept.
+    Notice(Notice) = "notice",
     /// A run began.
     RunStarted(RunStarted) = "run_started",
     /// The run is to end as soon as nothing is open.

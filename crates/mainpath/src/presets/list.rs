@@ -9,6 +9,7 @@ use super::trust::{AGENTS, Trusted};
 use crate::{Error, ErrorKind, Home};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Whether a preset can be used.
@@ -93,7 +94,10 @@ impl Presets {
         let named = || self.listed.iter().filter(|listed| listed.preset.name == name);
         let found = named().find(|listed| listed.distrust.is_none()).or_else(|| named().next());
         found.ok_or_else(|| {
-            let names: Vec<&str> = self.listed.iter().map(|listed| listed.preset.name.as_str()).collect();
+            // A project's that nobody has trusted stands beside the one that counts.
+            let mut names: Vec<&str> = self.listed.iter().map(|listed| listed.preset.name.as_str()).collect();
+            let mut seen = BTreeSet::new();
+            names.retain(|name| seen.insert(*name));
             let near = names.iter().map(|known| (strsim::damerau_levenshtein(known, name), *known)).min();
             let hint = match near.filter(|(far, known)| *far <= 2 && far * 2 <= known.len()) {
                 Some((_, near)) => format!("did you mean {near:?}?"),

@@ -163,7 +163,11 @@ impl Member {
     }
 
     async fn hear(&mut self, piece: Live) -> Result<(), Error> {
-        let Live::Delta { of, .. } = &piece else { return Ok(()) };
+        let of = match &piece {
+            Live::Delta { of, .. } => of,
+            Live::Notice(_) => return self.telling.take(&piece).await,
+            Live::Event(_) => return Ok(()),
+        };
         match goes_on(self.telling.state(), of) {
             Some(true) => self.telling.take(&piece).await,
             Some(false) => Ok(()),

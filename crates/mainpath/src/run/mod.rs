@@ -13,9 +13,10 @@ pub use outcome::{Outcome, Status};
 pub use record::{RunRecord, SaidInTurn, is_turn};
 
 use crate::event::RunEvent;
+use crate::text::not_empty;
 use crate::trace::Read;
 use crate::watching::WatchFrom;
-use crate::{Error, Trace};
+use crate::{Error, ErrorKind, Trace};
 use bound::Bound;
 use family::Family;
 use following::{Follow, Followed, Following};
@@ -114,9 +115,10 @@ impl Stream for Run {
 }
 
 impl Trace {
-    /// Says something and follows what comes of it: a new run, or the one that goes on, which reads it when it is done.
+    /// Says something and follows what comes of it: a new run, or the one that goes on, which reads it when it is done. Errors: the text is
+    /// empty, or nothing can be written.
     pub async fn say(&self, text: impl Into<String>) -> Result<Run, Error> {
-        self.go_on(Mail::message(text)).await
+        self.go_on(Mail::message(not_empty("text", text)?)).await
     }
 
     /// Goes on after a crash, a stop, a limit or an approval, and follows that. Errors: nothing is left to do, which may be since
@@ -130,6 +132,10 @@ impl Trace {
         // Looked for after the log was read: what comes of it comes after that.
         if let Some(last) = self.host().at(self.id()).mail(state.log.mail.upto).await?.last() {
             return self.driven_on(log.head + 1, Bound::Mail(last.id)).await;
+        }
+        if state.queues.is_empty() && state.tree.is_answered() && self.sent().await?.is_none() {
+            let problem = format!("nothing is left to do in trace {}: its last message has its answer", self.id());
+            return Err(Error::new(ErrorKind::Refused, problem));
         }
         // What was said before a stop or a limit waits until somebody goes on.
         match (state.queues.is_empty() || state.queues.held) && state.tree.head.is_some() {
@@ -164,9 +170,10 @@ impl Trace {
         self.go_on(Mail::Reopen { call, arguments: None }).await
     }
 
-    /// Goes back to a message and says something else from there. 0 is before the first.
+    /// Goes back to a message and says something else from there. 0 is before the first. Errors: as [`Trace::say`]'s, and there is no such
+    /// message.
     pub async fn rewind(&self, after: Seq, text: impl Into<String>) -> Result<Run, Error> {
-        self.go_on(Mail::Rewind { after, parts: Some(vec![Part::text(text)]) }).await
+        self.go_on(Mail::Rewind { after, parts: Some(vec![Part::text(not_empty("text", text)?)]) }).await
     }
 
     /// Goes back to a message and has it answered again.

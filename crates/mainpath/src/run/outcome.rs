@@ -33,7 +33,7 @@ pub struct Outcome {
     pub cost: Micros,
     /// Whether some of both was estimated, as no vendor has counted it.
     pub about: bool,
-    /// How often each tool was called.
+    /// How often the model called each tool, also where the call was denied.
     pub tools: BTreeMap<String, u32>,
 }
 

@@ -7,7 +7,7 @@ use crate::{Error, Trace};
 use mainpath_core::{EffectKey, State};
 use mainpath_runtime::wire::Projector;
 use mainpath_runtime::{Live, Streamed, Waiting, rest_of};
-use mainpath_types::{CallId, Delta, Event, EventId, EventKind, ModelFinished, text_of};
+use mainpath_types::{CallId, Delta, Event, EventId, EventKind, Millis, ModelFinished, text_of};
 use std::collections::{BTreeSet, VecDeque};
 
 pub(super) struct Telling {
@@ -106,6 +106,10 @@ impl Telling {
                     self.piece(of, delta)?;
                 }
             }
+            Live::Notice(text) if self.last + 1 >= self.from => {
+                let line = self.projector.notice(text, self.now());
+                self.queue.push_back(Ok(RunEvent::read(line)?));
+            }
             Live::Delta { .. } | Live::Notice(_) => {}
         }
         Ok(())
@@ -127,11 +131,14 @@ impl Telling {
     }
 
     fn piece(&mut self, of: &EffectKey, delta: &Delta) -> Result<(), Error> {
-        let now = (self.trace.host().runtime().config().clock)();
-        for line in self.projector.delta(of, delta, now) {
+        for line in self.projector.delta(of, delta, self.now()) {
             self.queue.push_back(Ok(RunEvent::read(line)?));
         }
         Ok(())
+    }
+
+    fn now(&self) -> Millis {
+        (self.trace.host().runtime().config().clock)()
     }
 
     fn fact(&mut self, id: EventId, event: RunEvent) {

@@ -3,6 +3,7 @@
 use super::export::{Export, ExportFormat, ExportLayout};
 use super::read::{Read, ReadTrace, TraceState, spec_of};
 use crate::sessions::Held;
+use crate::text::not_empty;
 use crate::{Error, ErrorKind, Host};
 use mainpath_core::{Bodies, Call, CallState, arguments_in};
 use mainpath_providers::history::HistoryFormat;
@@ -116,14 +117,14 @@ impl Trace {
         &self.id
     }
 
-    /// Redirects a run: it waits for the running call and skips those after it.
+    /// Redirects a run: it waits for the running call and skips those after it. Errors: the text is empty, or nothing can be written.
     pub async fn steer(&self, text: impl Into<String>) -> Result<(), Error> {
-        self.send(Mail::say(MessageMode::Steer, text)).await
+        self.send(Mail::say(MessageMode::Steer, not_empty("text", text)?)).await
     }
 
-    /// Queues a message for after the current run.
+    /// Queues a message for after the current run. Errors: as [`Trace::steer`]'s.
     pub async fn next(&self, text: impl Into<String>) -> Result<(), Error> {
-        self.send(Mail::say(MessageMode::FollowUp, text)).await
+        self.send(Mail::say(MessageMode::FollowUp, not_empty("text", text)?)).await
     }
 
     /// Ends the run at its next checkpoint; where nobody drives it, as soon as it is resumed.
@@ -146,12 +147,12 @@ impl Trace {
     }
 
     /// Answers a call of a tool that asks a person ([`EffectClass::AskPerson`](mainpath_types::EffectClass::AskPerson)). Errors:
-    /// there is no such call, it has its answer, or the text is the number of no choice where there are choices.
+    /// there is no such call, it has its answer, the text is empty, or it is the number of no choice where there are choices.
     pub async fn answer(&self, call: CallId, text: impl Into<String>) -> Result<(), Error> {
         if let Some(sent) = self.sent().await? {
             return self.decided(sent, 1).await;
         }
-        let (read, text) = (self.look().await?, text.into());
+        let (read, text) = (self.look().await?, not_empty("text", text)?);
         let waits = |call: &Call| !matches!(call.state, CallState::Done(_));
         let row = Some(self.call(&read, call)?).filter(|row| waits(row));
         let arguments = row.and_then(|row| read.get(row.arguments)).and_then(|kind| arguments_in(kind, call));

@@ -1,8 +1,10 @@
 //! What embedding programs get wrong, and what comes of it: an error that says so, never a run that waits for ever.
 
-use crate::support::{COUNT, Place, WRITE, Words};
+use crate::support::{COUNT, CountWords, Place, WRITE, Words};
 use mainpath::prelude::*;
 use mainpath::tools::Touches;
+use mainpath::types::RunRules;
+use std::path::Path;
 use std::time::Duration;
 
 #[tokio::test]
@@ -113,4 +115,124 @@ fn a_host_whose_tokio_runtime_has_ended_goes_on_in_another_and_who_waits_is_told
         tokio::time::timeout(Duration::from_secs(20), done).await.expect("it goes on");
         assert!(place.work().join("new.txt").exists());
     });
+}
+
+#[tokio::test]
+async fn a_policy_in_code_that_panics_is_an_error_of_the_start_and_keeps_no_other_from_starting() {
+    let place = Place::new(COUNT);
+    let policy = |_: &Path, _: &RunRules| -> Result<Policy, Error> { panic!("the table is {}", "gone") };
+    let host = Host::builder().in_memory().tool(CountWords).policy(policy).build().await.unwrap();
+    for _ in 0..2 {
+        let error = host.agent(place.model()).workspace(place.work()).start("Count.").await.map(drop).unwrap_err();
+        assert_eq!(error.message(), "the policy of this host panicked: the table is gone");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn a_policy_in_code_that_takes_its_time_holds_up_no_start_in_another_folder() {
+    let (slow, quick) = (Place::new(COUNT), Place::new(COUNT));
+    let (asked, waits) = std::sync::mpsc::channel();
+    let (goes_on, held) = std::sync::mpsc::channel::<()>();
+    let (folder, held) = (slow.work().canonicalize().unwrap(), std::sync::Mutex::new(held));
+    let times = std::sync::atomic::AtomicU32::new(0);
+    let make = move |workspace: &Path, _: &RunRules| {
+        // The first time the host only asks which tools it can offer.
+        if workspace == folder && times.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == 1 {
+            asked.send(()).unwrap();
+            let _ = held.lock().unwrap().recv_timeout(Duration::from_secs(60));
+        }
+        Policy::builtin(Folders::default()).map_err(|error| Error::invalid(error.to_string()))
+    };
+    let host = Host::builder().in_memory().tool(CountWords).policy(make).build().await.unwrap();
+    let agent = host.agent(slow.model()).workspace(slow.work());
+    let begun = tokio::spawn(async move { agent.start("Count.").await.map(drop) });
+    tokio::task::spawn_blocking(move || waits.recv_timeout(Duration::from_secs(20))).await.unwrap().unwrap();
+    let other = host.agent(quick.model()).workspace(quick.work()).start("Count.");
+    let run = tokio::time::timeout(Duration::from_secs(20), other).await.expect("it starts").unwrap();
+    assert_eq!(run.outcome().await.unwrap().answer, "Three words.");
+    assert!(!begun.is_finished());
+    goes_on.send(()).unwrap();
+    begun.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn what_says_nothing_is_an_error_and_begins_nothing() {
+    let place = Place::new(COUNT);
+    let host = place.host().await;
+    let agent = || host.agent(place.model()).workspace(place.work());
+    assert_eq!(agent().start(" \n").await.map(drop).unwrap_err().message(), "task is empty");
+    assert_eq!(host.traces().await.unwrap(), []);
+    let run = agent().start("Count.").await.unwrap();
+    let trace = run.trace().clone();
+    run.outcome().await.unwrap();
+    let before = trace.events(1).await.unwrap().len();
+    for error in [
+        trace.say("").await.map(drop),
+        trace.steer(" ").await,
+        trace.next("").await,
+        trace.rewind(Seq(1), "").await.map(drop),
+    ] {
+        assert_eq!(error.unwrap_err().message(), "text is empty");
+    }
+    let nothing = trace.resume().await.map(drop).unwrap_err();
+    let line = format!("nothing is left to do in trace {}: its last message has its answer", trace.id());
+    assert_eq!((nothing.kind(), nothing.message()), (ErrorKind::Refused, line.as_str()));
+    assert_eq!(trace.events(1).await.unwrap().len(), before);
+}
+
+#[tokio::test]
+async fn what_a_tool_or_mainpath_says_about_a_run_comes_as_a_notice_and_is_in_no_log() {
+    let place = Place::new(COUNT);
+    let count = tool_fn_with("count_words", "Counts.", |context: ToolContext, words: Words| {
+        let notice = std::sync::Arc::clone(&context.notice);
+        async move {
+            // Who watches all of it has begun to listen by then.
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            notice("the table is being read");
+            words.text.split_whitespace().count().to_string()
+        }
+    });
+    let host = Host::builder().in_memory().tool(count.effect(EffectClass::ReadOnly)).build().await.unwrap();
+    let run = host.agent(place.model()).workspace(place.work()).start("Count.").await.unwrap();
+    let notices = |mut run: Run| async move {
+        let mut notices = Vec::new();
+        while let Some(event) = run.next().await {
+            if let RunEvent::Notice(notice) = event.unwrap() {
+                notices.push((notice.id, notice.text.clone()));
+            }
+        }
+        notices
+    };
+    let trace = run.trace().clone();
+    let (one, all) = tokio::join!(notices(run), notices(trace.watch_all(1)));
+    assert_eq!(one, [(None, "the table is being read".to_string())]);
+    assert_eq!(all, one);
+    assert!(!serde_json::to_string(&trace.events(1).await.unwrap()).unwrap().contains("is being read"));
+}
+
+#[tokio::test]
+async fn a_host_that_cannot_be_is_an_error_that_names_what_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "x").unwrap();
+    let why = |built: Result<Host, Error>| built.map(drop).unwrap_err().message().to_string();
+    assert_eq!(why(Host::builder().data_dir("").build().await), "data_dir is empty; give a folder, such as \"./data\"");
+    assert_eq!(
+        why(Host::builder().in_memory().experiences(&file).build().await),
+        format!("experiences: {} is no folder", file.display())
+    );
+    assert_eq!(
+        why(Host::builder().in_memory().experiences("").build().await),
+        "experiences is empty; give a folder, such as \"./experiences\""
+    );
+}
+
+#[test]
+fn a_host_that_is_built_outside_a_tokio_runtime_is_an_error_that_says_so() {
+    let built =
+        futures_util::FutureExt::now_or_never(Host::builder().in_memory().build()).expect("it needs no runtime");
+    assert_eq!(
+        built.map(drop).unwrap_err().message(),
+        "a host lives in a tokio runtime: call build() inside one, as under #[tokio::main]"
+    );
 }

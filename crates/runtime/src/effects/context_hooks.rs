@@ -1,7 +1,7 @@
 //! Context hooks: what the owner's own programs want the model to know, asked for whenever it is reminded of its plan.
 
 use futures_util::FutureExt;
-use mainpath_tools::Fut;
+use mainpath_tools::{Fut, panic_text};
 use serde_json::Value;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ impl NamedContextHook {
         let asked = AssertUnwindSafe(self.hook.text(trace)).catch_unwind();
         match tokio::time::timeout(self.timeout, asked).await {
             Ok(Ok(answered)) => answered,
-            Ok(Err(_)) => Err("it panicked".into()),
+            Ok(Err(panic)) => Err(format!("it panicked: {}", panic_text(&*panic))),
             Err(_) => Err(format!("it took longer than {:?}", self.timeout)),
         }
     }

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use mainpath_core::{EffectKey, Estimate, InputKind, Reply, ReplyCall};
 use mainpath_providers::Call;
+use mainpath_tools::panic_text;
 use mainpath_types::{Delta, ModelError, ModelErrorKind};
 use serde_json::json;
 use std::any::Any;
@@ -157,8 +158,7 @@ pub(crate) async fn finished(task: AbortOnDropHandle<InputKind>) -> InputKind {
 
 /// A model that panicked has failed, and would do so again.
 fn panicked(panic: &(dyn Any + Send)) -> ModelError {
-    let text = panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str));
-    let message = format!("the model panicked: {}", text.unwrap_or("it did not say why"));
+    let message = format!("the model panicked: {}", panic_text(panic));
     ModelError { kind: ModelErrorKind::BadRequest, message, status: None, retry_after_ms: None }
 }
 

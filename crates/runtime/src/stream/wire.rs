@@ -89,6 +89,11 @@ impl Projector {
         lines
     }
 
+    /// The wire event of a word about the driving itself, said at this time. It has no number either.
+    pub fn notice(&self, text: &str, at: Millis) -> Value {
+        self.line(at, "notice", json!({ "text": text }))
+    }
+
     fn durable(&self, event: &Event, name: &str, data: Value) -> Value {
         let mut line = self.line(event.ts, name, data);
         line["id"] = event.id.into();

@@ -1,7 +1,7 @@
 // The run of the screen: its trace, those of its agents that are opened, its stream, and where it stands.
 import { inject, onScopeDispose, provide, ref, shallowReactive, shallowRef, type InjectionKey, type Ref, type ShallowRef } from "vue";
 import { api, data, type Schemas } from "../../api/client";
-import type { AnyEvent } from "../../api/events";
+import { isPiece, type AnyEvent, type EventOf } from "../../api/events";
 import { asProblem, type ApiProblem } from "../../api/problem";
 import { TraceStream, type Connection } from "../../api/stream";
 import { LoadedTrace } from "./trace";
@@ -50,6 +50,8 @@ export interface Run {
   readonly stats: ShallowRef<Stats>;
   readonly problem: ShallowRef<ApiProblem | undefined>;
   readonly connection: Ref<Connection>;
+  /** What was said about the run itself since its last event: it is in no log, and a reload does not see it. */
+  readonly notice: Ref<string>;
   /** What waits for people now, in the run and its agents. */
   readonly waiting: { approvals: Schemas["OpenCall"][]; questions: Schemas["OpenQuestion"][] };
   /** The loaded trace of an agent; it is followed from then on. */
@@ -72,6 +74,7 @@ export function provideRun(id: string): Run {
   const stats = shallowRef<Stats>([]);
   const problem = shallowRef<ApiProblem>();
   const connection = ref<Connection>("connecting");
+  const notice = ref("");
   const waiting = shallowReactive<Run["waiting"]>({ approvals: [], questions: [] });
   const children = shallowReactive(new Map<string, LoadedTrace>());
   const gone = new AbortController();
@@ -122,6 +125,8 @@ export function provideRun(id: string): Run {
   function follow(after: string): void {
     stream = new TraceStream(id, after, {
       event(event: AnyEvent) {
+        if (event.type === "notice") notice.value = (event as EventOf<"notice">).data.text;
+        else if (event.trace_id === id && !isPiece(event)) notice.value = "";
         if (event.trace_id === id) trace.receive(event);
         else children.get(event.trace_id)?.receive(event);
         if (TELLING.has(event.type)) look();
@@ -178,6 +183,7 @@ export function provideRun(id: string): Run {
     stats,
     problem,
     connection,
+    notice,
     waiting,
     child(which) {
       let known = children.get(which);

@@ -54,6 +54,7 @@ export const RENDERERS: Record<EventType, Component> = {
   tool_output_delta: line<"tool_output_delta">((data) => words(data.call, headline(data.text))),
   approval_required: line<"approval_required">((data) => ({ text: words(data.call, data.tool), state: "waiting" })),
   question_asked: line<"question_asked">((data) => ({ text: words(data.call, data.tool), state: "waiting" })),
+  notice: line<"notice">((data) => headline(data.text)),
   run_started: line<"run_started">((data) => ({ text: words(data.run, data.cause), state: "running" })),
   run_closing: line<"run_closing">((data) => words(data.reason, data.by, data.why)),
   run_finished: line<"run_finished">((data) => ({ text: words(data.run, data.reason), state: traceState("failed", data.reason) })),
