@@ -217,7 +217,11 @@ impl Watching {
         }
         match is_driven {
             true => self.ready.push_back(Seen::Quiet { is_driven }),
-            false => self.is_read_again = true,
+            false => {
+                // Nobody's going is waited for any more.
+                self.brief = 0;
+                self.is_read_again = true;
+            }
         }
         Ok(())
     }
