@@ -4,7 +4,7 @@ use crate::entry::{Broken, Entry, Placed};
 use crate::error::ExperienceError;
 use crate::find::{Found, Query, Terms, searched};
 use crate::read::{Contents, read_text};
-use crate::stamp::{Looked, Stamp, unreadable};
+use crate::stamp::{Looked, Stamp, stamp_of, unreadable};
 use crate::vectors::{Near, Unembedded, Vector, keep, key, nearest};
 use mainpath_skills::{Problem, words};
 use rusqlite::{
@@ -108,6 +108,17 @@ impl Cache {
         near: Option<&Near>,
     ) -> std::result::Result<Vec<Found>, ExperienceError> {
         find(&self.db, folder, query, near).map_err(|source| self.failed(source))
+    }
+
+    /// Whether a file is as it was when it was taken in.
+    pub fn is_as_it_was(&self, file: &Path) -> bool {
+        let Some(now) = stamp_of(file) else { return false };
+        let query = "SELECT len, at, inode, why IS NULL FROM file WHERE name = ?1";
+        let known = self.db.query_row(query, [&now.name], |row| {
+            let name = now.name.clone();
+            Ok(Stamp { name, len: row.get(0)?, at: row.get(1)?, inode: row.get(2)?, is_file: row.get(3)? })
+        });
+        known.is_ok_and(|known| known == now)
     }
 
     /// Texts of accepted entries that have no vector of this model, so many at most.

@@ -6,7 +6,7 @@ use crate::entry::{Draft, Entry, Placed, Status};
 use crate::error::ExperienceError;
 use crate::find::{Found, Query};
 use crate::read::{Contents, check, read_block, read_text};
-use crate::stamp::{Listed, Stamp, look};
+use crate::stamp::{Listed, Stamp, is_known, look};
 use crate::vectors::{Near, Unembedded, Vector};
 use crate::write::{name_of_status, tame, text_of, with_field};
 use mainpath_skills::{Problem, open_file_in, open_folder, read_whole};
@@ -84,13 +84,23 @@ impl Experiences {
         found.ok_or_else(|| ExperienceError::Unknown(id.into()))
     }
 
-    /// What fits best, the best first. Errors: the folder or the cache cannot be read.
+    /// What fits best, the best first. In a folder of thousands of files one that was written in its place a few seconds ago may be seen as it was
+    /// before, unless it is among what is found. Errors: the folder or the cache cannot be read.
     pub fn find(&self, query: &Query) -> Result<Vec<Found>, ExperienceError> {
         self.find_near(query, None)
     }
 
     /// The same, and what is near in meaning among the entries that have vectors. Errors: as [`Experiences::find`]'s.
     pub fn find_near(&self, query: &Query, near: Option<&Near>) -> Result<Vec<Found>, ExperienceError> {
+        if is_known(&self.folder, &self.listed) {
+            let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(cache) = cache.as_mut()
+                && let Ok(found) = cache.find(&self.folder, query, near)
+                && found.iter().all(|one| cache.is_as_it_was(&one.placed.file))
+            {
+                return Ok(found);
+            }
+        }
         self.fresh()?.as_mut().map_or_else(|| Ok(Vec::new()), |cache| cache.find(&self.folder, query, near))
     }
 

@@ -2,7 +2,7 @@
 
 use crate::entry::Broken;
 use mainpath_skills::Problem;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, open, statat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, open, statat};
 use rustix::io::Errno;
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::CString;
@@ -12,14 +12,16 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 /// So many files are read at most, the first ones in the order of their names.
 pub const MOST_FILES: usize = 50_000;
 /// A folder whose last change is so long ago cannot have changed since without another time.
 const SETTLED: Duration = Duration::from_secs(2);
-/// From so many files on two threads look at them.
+/// From so many files on two threads look at them,
 const MANY: usize = 1_000;
+/// and each is looked at again only after so long, where the folder has not changed: that takes as long as all else.
+const LATELY: Duration = Duration::from_secs(5);
 
 /// A file as it lies there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +38,8 @@ pub(crate) struct Stamp {
 pub(crate) struct Listed {
     changed: SystemTime,
     names: Arc<Vec<CString>>,
+    /// When each of them was last looked at.
+    looked: Instant,
 }
 
 /// The files of a folder as they were when it was looked at: an unchanged folder is told by its sum, without anything made for each file.
@@ -79,11 +83,11 @@ impl Looked {
 
 /// Looks at the files that may hold entries: at each, since one that is written in its place leaves its folder as it is.
 pub(crate) fn look(folder: &Path, listed: &Mutex<Option<Listed>>) -> io::Result<Looked> {
-    let handle = match open(folder, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) {
+    let handle = match open_to_list(folder) {
         Err(Errno::NOENT) => return Ok(Looked::default()),
         handle => handle?,
     };
-    let changed = File::from(handle.try_clone()?).metadata()?.modified()?;
+    let changed = changed(&handle)?;
     let mut listed = listed.lock().unwrap_or_else(PoisonError::into_inner);
     let names = match listed.take() {
         Some(known) if known.changed == changed => known.names,
@@ -91,7 +95,7 @@ pub(crate) fn look(folder: &Path, listed: &Mutex<Option<Listed>>) -> io::Result<
     };
     // What changes within one tick of the clock has one time.
     let settled = changed.elapsed().is_ok_and(|ago| ago > SETTLED);
-    *listed = settled.then(|| Listed { changed, names: Arc::clone(&names) });
+    *listed = settled.then(|| Listed { changed, names: Arc::clone(&names), looked: Instant::now() });
     drop(listed);
     let mut seen = vec![None; names.len()];
     if names.len() < MANY {
@@ -107,6 +111,30 @@ pub(crate) fn look(folder: &Path, listed: &Mutex<Option<Listed>>) -> io::Result<
         second.join().unwrap_or_else(|_| Err(io::Error::other("a thread has died")))
     })?;
     Ok(Looked { names, seen })
+}
+
+/// Whether a folder of many files was looked at a moment ago and is as it was, as far as it tells itself: no file has come or gone since, or
+/// was put in the place of another.
+pub(crate) fn is_known(folder: &Path, listed: &Mutex<Option<Listed>>) -> bool {
+    let listed = listed.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(known) = &*listed else { return false };
+    let is_new = known.looked.elapsed() < LATELY && known.names.len() >= MANY;
+    is_new && open_to_list(folder).is_ok_and(|handle| changed(&handle).is_ok_and(|changed| changed == known.changed))
+}
+
+/// A file as it lies there now, if there is one.
+pub(crate) fn stamp_of(path: &Path) -> Option<Stamp> {
+    let Seen { len, at, inode, is_file } = of(&statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).ok()?)?;
+    let name = path.file_name()?.to_string_lossy().into_owned();
+    Some(Stamp { name, len, at, inode, is_file })
+}
+
+fn open_to_list(folder: &Path) -> Result<OwnedFd, Errno> {
+    open(folder, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+}
+
+fn changed(folder: &OwnedFd) -> io::Result<SystemTime> {
+    File::from(folder.try_clone()?).metadata()?.modified()
 }
 
 /// The names of the files that may hold entries. What begins with a dot is something else.
@@ -131,19 +159,21 @@ fn see(folder: &OwnedFd, names: &[CString], seen: &mut [Option<Seen>]) -> io::Re
             Err(Errno::NOENT) => continue,
             stat => stat?,
         };
-        let kind = FileType::from_raw_mode(stat.st_mode);
-        if kind == FileType::Directory {
-            continue;
-        }
-        let second = stat.st_mtime.saturating_mul(1_000_000_000);
-        *seen = Some(Seen {
-            len: stat.st_size,
-            at: second.saturating_add(i64::try_from(stat.st_mtime_nsec).unwrap_or(0)),
-            inode: i64::try_from(stat.st_ino).unwrap_or(i64::MAX),
-            is_file: kind == FileType::RegularFile,
-        });
+        *seen = of(&stat);
     }
     Ok(())
+}
+
+/// What changes of it; `None` of a folder.
+fn of(stat: &Stat) -> Option<Seen> {
+    let kind = FileType::from_raw_mode(stat.st_mode);
+    let second = stat.st_mtime.saturating_mul(1_000_000_000);
+    (kind != FileType::Directory).then(|| Seen {
+        len: stat.st_size,
+        at: second.saturating_add(i64::try_from(stat.st_mtime_nsec).unwrap_or(0)),
+        inode: i64::try_from(stat.st_ino).unwrap_or(i64::MAX),
+        is_file: kind == FileType::RegularFile,
+    })
 }
 
 /// What is broken in a file that cannot be read.

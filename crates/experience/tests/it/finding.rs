@@ -140,3 +140,34 @@ fn what_is_near_in_meaning_is_found_without_a_word_in_common() {
     open.change(&waiting, Change::Status(Status::Accepted)).unwrap();
     assert_eq!(open.unembedded("m", 10).unwrap().len(), 1);
 }
+
+#[test]
+fn among_thousands_what_is_found_is_as_it_is_now_and_the_rest_as_it_was_seconds_ago() {
+    let place = Place::new();
+    let entry = |n: usize, text: &str| format!("---\nid: ex_{n:06}\ncategory: a\nstatus: accepted\n---\n\n{text}\n");
+    let write = |n: usize, text: &str| place.file(&format!("ex_{n:06}.md"), entry(n, text));
+    for n in 0..1_000 {
+        write(n, &format!("Number {n} is about sparrows"));
+    }
+    write(7, "Herons wade in the morning");
+    let open = place.open();
+    let herons = || texts(&open, about("wading herons in the morning"));
+    // A folder that has just changed is looked at each time.
+    assert_eq!(herons(), ["Herons wade in the morning"]);
+    std::thread::sleep(std::time::Duration::from_millis(2_500));
+    assert_eq!(herons(), ["Herons wade in the morning"]);
+    // What is found is looked at, however it was changed, and so is a file that comes.
+    write(7, "Herons wade in the evening, and in the morning");
+    assert_eq!(herons(), ["Herons wade in the evening, and in the morning"]);
+    write(2_000, "Herons wade all the morning");
+    assert_eq!(herons().len(), 2);
+    std::thread::sleep(std::time::Duration::from_millis(2_500));
+    assert_eq!(herons().len(), 2);
+    // Another that is written in its place is found soon.
+    write(8, "Herons wade every morning");
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while herons().len() < 3 {
+        assert!(std::time::Instant::now() < until, "{:?}", herons());
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+}
