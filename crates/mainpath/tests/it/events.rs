@@ -79,6 +79,7 @@ fn wire() -> Vec<Value> {
         (&EffectKey::Tool(call, 2), Delta::ToolOutput { call, text: "c".into() }),
     ];
     lines.extend(pieces.iter().flat_map(|(of, piece)| projector.delta(of, piece, 1_000)));
+    lines.push(projector.notice("the log cannot be written; trying again", 1_000));
     lines
 }
 

@@ -61,15 +61,13 @@ async fn what_is_refused_is_an_error_and_not_the_answer_of_before() {
     assert_eq!(trace.outcome().await.map(|_| ()).unwrap_err().kind(), ErrorKind::Busy);
     run.outcome().await.unwrap();
     assert_eq!(trace.status().await.unwrap(), Status::Ended(FinishReason::Final));
-    let refused = [
-        trace.rewind(Seq(999), "again").await.unwrap(),
-        trace.regenerate(Seq(999)).await.unwrap(),
-        trace.resume().await.unwrap(),
-    ];
+    let refused = [trace.rewind(Seq(999), "again").await.unwrap(), trace.regenerate(Seq(999)).await.unwrap()];
     for run in refused {
         let error = run.outcome().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
     }
+    // Nothing is left to do: that is told at once.
+    assert_eq!(trace.resume().await.map(drop).unwrap_err().kind(), ErrorKind::Refused);
     assert_eq!(trace.say("And now?").await.unwrap().outcome().await.unwrap().answer, "Still three.");
 }
 
