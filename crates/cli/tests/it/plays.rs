@@ -72,7 +72,12 @@ fn several_are_shown_one_after_the_other_until_one_cannot_be() {
     assert_eq!((both.code, both.err), (0, format!("── {}\n{one}── {}\n{other}", traces[0], traces[1])));
     let [one, other] = traces.each_ref().map(|trace| place.ok(&["play", trace, "--json"]));
     assert_eq!(place.ok(&["play", "--json", &traces[0], &traces[1]]), one + &other);
-    place.run(&["play", &traces[0], "nothing"]).fails(1, "nothing");
+    let done = place.run(&["play", &traces[0], "nothing"]);
+    let line = "mainpath: there is no trace \"nothing\"; `mainpath ls` lists the traces\n";
+    assert_eq!(
+        (done.code, done.err.as_str()),
+        (1, format!("── {}\n{}{line}", traces[0], place.run(&["play", &traces[0]]).err).as_str())
+    );
 }
 
 #[test]

@@ -197,6 +197,10 @@ fn of_what_broke_off_each_log_that_cannot_be_read_is_said_and_keeps_no_other_fro
         trace
     };
     let [folder, missing, spoiled, gone, whole] = [(); 5].map(|()| begin());
+    // What is in a journal still would be given back to the logs.
+    let journals = || std::fs::read_dir(place.home.join("journal")).unwrap();
+    let is_journal = |name: &std::path::Path| name.extension().is_some_and(|end| end == "wal");
+    wait_until("the logs hold all", || !journals().any(|file| is_journal(&file.unwrap().path())));
     served.process.kill();
     let log = |trace: &str| place.file(trace, "events.jsonl");
     for trace in [&folder, &missing] {
