@@ -82,7 +82,7 @@ async fn hooks_are_told_where_the_trace_stands_and_one_that_fails_is_passed_over
     let expected = [
         said("news", "one message", None),
         said("failing", "", Some("no news today")),
-        said("broken", "", Some("it panicked")),
+        said("broken", "", Some("it panicked: a defect of the hook")),
         said("slow", "", Some("it took longer than 50ms")),
         said("nonesuch", "", Some("there is no such hook here")),
     ];
