@@ -84,7 +84,7 @@ impl Experiences {
         found.ok_or_else(|| ExperienceError::Unknown(id.into()))
     }
 
-    /// What fits best, the best first. In a folder of thousands of files one that was written in its place a few seconds ago may be seen as it was
+    /// What fits best, the best first. In a folder of a thousand files and more one that was written in its place a few seconds ago may be seen as it was
     /// before, unless it is among what is found. Errors: the folder or the cache cannot be read.
     pub fn find(&self, query: &Query) -> Result<Vec<Found>, ExperienceError> {
         self.find_near(query, None)

@@ -1,7 +1,5 @@
 //! Text for people: nothing in it steers a terminal, hides or reorders letters.
 
-use crate::Error;
-
 /// The text without control characters other than line breaks and tabs, so that no output can move the cursor, change the
 /// title or answer for the user.
 pub fn plain(text: &str) -> String {
@@ -32,15 +30,6 @@ pub fn span(ms: u64) -> String {
         60_000..3_600_000 => format!("{} min", ms / 60_000),
         3_600_000..86_400_000 => format!("{} h", ms / 3_600_000),
         _ => format!("{} d", ms / 86_400_000),
-    }
-}
-
-/// What is said to an agent. Errors: there are no words in it.
-pub(crate) fn not_empty(field: &'static str, text: impl Into<String>) -> Result<String, Error> {
-    let text = text.into();
-    match text.trim().is_empty() {
-        true => Err(Error::of_field(field, " is empty")),
-        false => Ok(text),
     }
 }
 

@@ -5,6 +5,15 @@ use crate::Error;
 use mainpath_types::{Micros, RateLimit};
 use std::time::Duration;
 
+/// What is said to an agent. Errors: there are no words in it.
+pub(crate) fn not_empty(field: &'static str, text: impl Into<String>) -> Result<String, Error> {
+    let text = text.into();
+    match text.trim().is_empty() {
+        true => Err(Error::of_field(field, " is empty")),
+        false => Ok(text),
+    }
+}
+
 /// Dollars with up to six digits after the point, as millionths.
 pub fn dollars(text: &str) -> Result<Micros, Error> {
     let (whole, rest) =

@@ -89,12 +89,12 @@ impl Specs {
     pub fn prepare(&self, config: &Config, spec: &Spec, held: Option<&Arc<Prepared>>) -> Result<Arc<Prepared>, String> {
         let text = serde_json::to_vec(spec).map_err(|error| format!("the spec cannot be written as JSON: {error}"))?;
         let key = hex(&Sha256::digest(&text));
-        // Whoever begins now is under the rules of now, also while an older run under the same spec goes on.
         let shared = self.known().get(&key).and_then(Weak::upgrade);
         if let Some(prepared) = shared.as_ref().filter(|shared| held.is_some_and(|held| Arc::ptr_eq(held, shared))) {
             return Ok(Arc::clone(prepared));
         }
-        // Without the lock: the rules may be made by code of the host, which can take its time.
+        // Whoever begins now is under the rules of now, also while an older run under the same spec goes on. They may be made by code of the
+        // host, which can take its time: nothing is locked meanwhile.
         let policy = (config.policies)(spec)?;
         if let Some(prepared) = shared.filter(|shared| shared.rules.policy == policy) {
             return Ok(prepared);

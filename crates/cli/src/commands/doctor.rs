@@ -62,7 +62,7 @@ pub async fn doctor() -> Result<Exit, Failure> {
     if let Some(folder) = std::env::current_dir().ok().filter(|folder| support.can_confine() && is_system(folder)) {
         let folder = one_line(&folder.display().to_string());
         out(&format!(
-            "warn no command can be started in this folder, since {folder} belongs to the system: work in another (--workspace)"
+            "warn no command that may write can be started in this folder, since {folder} belongs to the system: work in another (--workspace)"
         ))?;
     }
     if !support.can_confine() {

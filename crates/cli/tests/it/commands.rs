@@ -438,7 +438,7 @@ fn the_doctor_names_every_part_of_the_sandbox() {
     place.surround(&mut command);
     command.arg("doctor").current_dir("/dev");
     let said = finish(command, None).out;
-    let line = "warn no command can be started in this folder, since /dev belongs to the system: work in another (--workspace)\n";
+    let line = "warn no command that may write can be started in this folder, since /dev belongs to the system: work in another (--workspace)\n";
     assert!(said.contains(line), "{said}");
     assert!(place.traces().is_empty());
 }

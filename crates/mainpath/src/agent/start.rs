@@ -2,7 +2,7 @@
 
 use super::builder::{Agent, Parts};
 use crate::skills::{preloads, select_named};
-use crate::text::not_empty;
+use crate::values::not_empty;
 use crate::{Error, ErrorKind, Host, Run, Trace};
 use mainpath_providers::history::Loose;
 use mainpath_runtime::import::{Origin, import};

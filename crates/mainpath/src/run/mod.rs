@@ -13,8 +13,8 @@ pub use outcome::{Outcome, Status};
 pub use record::{RunRecord, SaidInTurn, is_turn};
 
 use crate::event::RunEvent;
-use crate::text::not_empty;
 use crate::trace::Read;
+use crate::values::not_empty;
 use crate::watching::WatchFrom;
 use crate::{Error, ErrorKind, Trace};
 use bound::Bound;

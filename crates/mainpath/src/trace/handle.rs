@@ -3,7 +3,7 @@
 use super::export::{Export, ExportFormat, ExportLayout};
 use super::read::{Read, ReadTrace, TraceState, spec_of};
 use crate::sessions::Held;
-use crate::text::not_empty;
+use crate::values::not_empty;
 use crate::{Error, ErrorKind, Host};
 use mainpath_core::{Bodies, Call, CallState, arguments_in};
 use mainpath_providers::history::HistoryFormat;

@@ -209,6 +209,7 @@ async fn a_tool_that_asks_a_person_waits_for_the_answer() {
     while let Some(event) = run.next().await {
         if let RunEvent::QuestionAsked(question) = event.unwrap() {
             asked.push(question.arguments_json());
+            assert_eq!(question.answer(" ").await.unwrap_err().message(), "text is empty");
             question.answer("the blue one").await.unwrap();
         }
     }

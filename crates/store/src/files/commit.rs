@@ -45,9 +45,11 @@ impl Pace {
         }
     }
 }
-/// The journal is replaced when it is longer than this, or when nothing happens for a while.
+/// The journal is replaced when it is longer than this, when nothing happens for a while, or when it is so old: what was erased or removed
+/// meanwhile is not to stay in it.
 const JOURNAL_LIMIT: u64 = 16 << 20;
 const IDLE: Duration = Duration::from_secs(2);
+const OLD: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub(crate) struct Committer {
@@ -84,7 +86,10 @@ impl Commits {
                     let had_journal = open.journal.is_some();
                     open.commit(vec![append]);
                     // The thread sees to it that it is done with.
-                    had_journal || open.journal.is_none() || self.jobs.send(Job::Journal).is_ok()
+                    if !had_journal && open.journal.is_some() {
+                        let _ = self.jobs.send(Job::Journal);
+                    }
+                    true
                 }
                 Err(_) => self.jobs.send(Job::Append(append)).is_ok(),
             },
@@ -177,6 +182,9 @@ impl Committer {
             pace.note(group.len(), Instant::now());
             if let Some(committer) = &mut *locked() {
                 committer.commit(group);
+                if committer.journal.as_ref().is_some_and(|journal| journal.made.elapsed() >= OLD) {
+                    committer.hand_over_journal();
+                }
             }
         }
         if let Some(mut committer) = locked().take() {

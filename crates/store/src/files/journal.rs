@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
+use std::time::Instant;
 
 /// A journal that this process writes. Locked as long as it is open.
 #[derive(Debug)]
@@ -27,6 +28,7 @@ pub(crate) struct Journal {
     file: File,
     len: u64,
     buffer: Vec<u8>,
+    pub made: Instant,
 }
 
 impl Journal {
@@ -42,7 +44,7 @@ impl Journal {
         let path = dir.join(format!("{name}.wal"));
         std::fs::rename(&new, &path)?;
         sync_dir(&dir)?;
-        Ok(Journal { path, file, len: 0, buffer: Vec::new() })
+        Ok(Journal { path, file, len: 0, buffer: Vec::new(), made: Instant::now() })
     }
 
     pub fn len(&self) -> u64 {

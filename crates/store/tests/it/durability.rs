@@ -171,6 +171,33 @@ async fn a_journal_that_was_made_for_a_new_trace_goes_once_its_log_is_synced() {
     assert_eq!(journals(dir.path()), Vec::<PathBuf>::new(), "its folder is durable by now");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_journal_goes_also_while_traces_are_written_all_the_time() {
+    let Home { store, dir } = Home::new();
+    let store = Arc::new(store);
+    let leases = lease_many(&store, 4).await;
+    let append = |head: EventId| {
+        let (store, leases) = (&store, &leases);
+        async move {
+            for lease in leases {
+                let answer = store.append(lease, head, events(head + 1, head + 1)).await;
+                assert_eq!(answer, Appended::Committed { head: head + 1 });
+            }
+        }
+    };
+    append(0).await;
+    let first = journals(dir.path()).pop().unwrap();
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    for head in 1.. {
+        if !first.exists() {
+            break;
+        }
+        assert!(std::time::Instant::now() < until, "it is still there");
+        append(head).await;
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+}
+
 #[tokio::test]
 async fn a_left_journal_mends_a_last_line_that_the_cut_filled_with_zeros() {
     let (dir, _) = after_power_cut().await;

@@ -43,6 +43,11 @@ const PAUSE = 400;
 /** A page that is not seen gives its connection back: browsers have few for all tabs of a server. */
 const HIDDEN = 20_000;
 
+interface Notice {
+  trace: string;
+  text: string;
+}
+
 export interface Run {
   readonly id: string;
   readonly trace: LoadedTrace;
@@ -50,8 +55,8 @@ export interface Run {
   readonly stats: ShallowRef<Stats>;
   readonly problem: ShallowRef<ApiProblem | undefined>;
   readonly connection: Ref<Connection>;
-  /** What was said about the run itself since its last event: it is in no log, and a reload does not see it. */
-  readonly notice: Ref<string>;
+  /** What was said last about the run itself, or an agent of it, until its next event: it is in no log, and a reload does not see it. */
+  readonly notice: ShallowRef<Notice | undefined>;
   /** What waits for people now, in the run and its agents. */
   readonly waiting: { approvals: Schemas["OpenCall"][]; questions: Schemas["OpenQuestion"][] };
   /** The loaded trace of an agent; it is followed from then on. */
@@ -74,7 +79,7 @@ export function provideRun(id: string): Run {
   const stats = shallowRef<Stats>([]);
   const problem = shallowRef<ApiProblem>();
   const connection = ref<Connection>("connecting");
-  const notice = ref("");
+  const notice = shallowRef<Notice>();
   const waiting = shallowReactive<Run["waiting"]>({ approvals: [], questions: [] });
   const children = shallowReactive(new Map<string, LoadedTrace>());
   const gone = new AbortController();
@@ -125,13 +130,14 @@ export function provideRun(id: string): Run {
   function follow(after: string): void {
     stream = new TraceStream(id, after, {
       event(event: AnyEvent) {
-        if (event.type === "notice") notice.value = (event as EventOf<"notice">).data.text;
-        else if (event.trace_id === id && !isPiece(event)) notice.value = "";
+        if (event.type === "notice") notice.value = { trace: event.trace_id, text: (event as EventOf<"notice">).data.text };
+        else if (event.trace_id === notice.value?.trace && !isPiece(event)) notice.value = undefined;
         if (event.trace_id === id) trace.receive(event);
         else children.get(event.trace_id)?.receive(event);
         if (TELLING.has(event.type)) look();
       },
       opened() {
+        notice.value = undefined;
         trace.missedPieces();
         children.forEach((child) => child.missedPieces());
         look();
