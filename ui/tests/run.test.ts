@@ -228,6 +228,22 @@ test("a connection that is lost is said, and healed without a reload", async ({ 
   expect(await said(page)).toBe(live);
 });
 
+test("what Mainpath says about a run is seen long enough to be read, and goes", async ({ signedIn: page, place }) => {
+  await place.kill();
+  await writeFile(join(place.home, "config.toml"), '[[hooks]]\nname = "guard"\non = ["before_tool"]\ntools = ["bash"]\ncommand = ["/bin/false"]\non_failure = "open"\n');
+  await place.start();
+  const trace = await place.run(WHOLE);
+  await page.goto(`${place.ui}runs/${trace}/conversation`);
+  await page.getByRole("button", { name: "Allow once" }).click();
+  const notice = page.getByRole("status").filter({ hasText: "the hook guard failed" });
+  await expect(notice).toBeVisible();
+  // The run has gone on, and waits.
+  await expect(page.getByText("echo line; exit 3").first()).toBeVisible();
+  await expect(notice).toBeVisible();
+  expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+  await expect(notice).toBeHidden({ timeout: 20_000 });
+});
+
 test("what an agent does is seen in place while it does it, and the run says that it waits for it", async ({ signedIn: page, place }) => {
   const trace = await place.run([
     { when: "Write it", text: "I write it.", calls: [{ tool: "write_text_file", args: { path: "a.txt", content: "x\n" } }] },

@@ -40,12 +40,16 @@ const TELLING = new Set([
 ]);
 /** The server is asked about it at most so often, in milliseconds; less often where its answers take long. */
 const PAUSE = 400;
+/** So long a notice stays at least, in milliseconds. */
+const READ = 10_000;
 /** A page that is not seen gives its connection back: browsers have few for all tabs of a server. */
 const HIDDEN = 20_000;
 
 interface Notice {
   trace: string;
   text: string;
+  /** Whether the trace has gone on since. */
+  isOver: boolean;
 }
 
 export interface Run {
@@ -55,7 +59,7 @@ export interface Run {
   readonly stats: ShallowRef<Stats>;
   readonly problem: ShallowRef<ApiProblem | undefined>;
   readonly connection: Ref<Connection>;
-  /** What was said last about the run itself, or an agent of it, until its next event: it is in no log, and a reload does not see it. */
+  /** What was said last about the run itself, or an agent of it, until its next event, but long enough to be read: it is in no log, and a reload does not see it. */
   readonly notice: ShallowRef<Notice | undefined>;
   /** What waits for people now, in the run and its agents. */
   readonly waiting: { approvals: Schemas["OpenCall"][]; questions: Schemas["OpenQuestion"][] };
@@ -89,6 +93,8 @@ export function provideRun(id: string): Run {
   let took = 0;
   let isStale = false;
   let hidden: ReturnType<typeof setTimeout> | undefined;
+  /** Until a notice can have been read. */
+  let read: ReturnType<typeof setTimeout> | undefined;
 
   async function ask(): Promise<void> {
     const began = performance.now();
@@ -127,17 +133,30 @@ export function provideRun(id: string): Run {
     }, Math.max(PAUSE, 2 * took));
   }
 
+  function say(what: Notice): void {
+    clearTimeout(read);
+    notice.value = what;
+    read = setTimeout(() => {
+      read = undefined;
+      if (what.isOver) notice.value = undefined;
+    }, READ);
+  }
+
+  function over(): void {
+    if (notice.value !== undefined) notice.value.isOver = true;
+    if (read === undefined) notice.value = undefined;
+  }
+
   function follow(after: string): void {
     stream = new TraceStream(id, after, {
       event(event: AnyEvent) {
-        if (event.type === "notice") notice.value = { trace: event.trace_id, text: (event as EventOf<"notice">).data.text };
-        else if (event.trace_id === notice.value?.trace && !isPiece(event)) notice.value = undefined;
+        if (event.type === "notice") say({ trace: event.trace_id, text: (event as EventOf<"notice">).data.text, isOver: false });
+        else if (event.trace_id === notice.value?.trace && !isPiece(event)) over();
         if (event.trace_id === id) trace.receive(event);
         else children.get(event.trace_id)?.receive(event);
         if (TELLING.has(event.type)) look();
       },
       opened() {
-        notice.value = undefined;
         trace.missedPieces();
         children.forEach((child) => child.missedPieces());
         look();
@@ -177,6 +196,7 @@ export function provideRun(id: string): Run {
     document.removeEventListener("visibilitychange", seen);
     clearTimeout(timer);
     clearTimeout(hidden);
+    clearTimeout(read);
     gone.abort();
     stream?.close();
   });
