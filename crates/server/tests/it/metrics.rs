@@ -189,7 +189,7 @@ async fn a_request_is_told_in_a_line_without_key_query_or_body() {
             json!({"method": "GET", "route": "/api/traces", "status": 401}),
         ]
     );
-    let all = lines.join("\n");
+    let all = serde_json::to_string(&read).unwrap().replace(trace, ""); // and without the times: those may have any digits
     for secret in [key.trim(), "mp_wrong-key", "the-body", "the-query", "499", "some-secret-word"] {
         assert!(!all.contains(secret), "{secret}: {all}");
     }
