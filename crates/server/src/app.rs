@@ -11,7 +11,7 @@ use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::observe::Told;
 use crate::problem::{Kind, Problem};
-use crate::stream::Feed;
+use crate::stream::{Feed, Together};
 use mainpath::types::{Millis, TenantId};
 use mainpath::{Error, Host};
 use std::collections::BTreeMap;
@@ -47,6 +47,8 @@ pub struct App {
     pub lines: Lines,
     /// Becomes true when the server ends.
     pub closing: watch::Sender<bool>,
+    /// Who watches the same.
+    pub together: Together,
     /// What is counted.
     pub metrics: Arc<Metrics>,
     /// What requests are told to.

@@ -168,7 +168,12 @@ impl<Q, B> Call<Q, B> {
 
     /// What ends a stream besides its trace.
     pub fn watch(&self) -> Watch {
-        Watch { may: self.may_watch(), closing: self.app.closing.subscribe() }
+        Watch {
+            may: self.may_watch(),
+            closing: self.app.closing.subscribe(),
+            tenant: self.who.tenant.clone(),
+            together: self.app.together.clone(),
+        }
     }
 
     /// How long the caller wants to wait for the end (`Prefer: wait=N`).

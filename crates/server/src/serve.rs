@@ -22,6 +22,7 @@ use crate::route::Route;
 use crate::routes;
 use crate::serving::Serving;
 use crate::settings::Settings;
+use crate::stream::Together;
 use crate::telemetry::Telemetry;
 use crate::ui::{Ends, pages};
 use axum::Router;
@@ -112,6 +113,7 @@ impl Server {
             closing: watch::channel(false).0,
             metrics,
             log: Log::default(),
+            together: Together::default(),
             tenants: Tenants::new(host.clone(), told),
             host,
         });

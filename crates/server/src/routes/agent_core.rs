@@ -88,8 +88,8 @@ async fn result(trace: &Trace) -> Frame {
     match trace.executed().await {
         Ok(Executed { outputs, trace_id }) => {
             let data = json!({"type": "result", "outputs": outputs, "trace_id": trace_id});
-            Frame { cursor: None, name: "result".into(), data }
+            Frame::new("result", &data)
         }
-        Err(error) => Frame { cursor: None, name: "problem".into(), data: problem(error) },
+        Err(error) => Frame::new("problem", &problem(error)),
     }
 }

@@ -1,25 +1,19 @@
-//! The frames of a trace, from a place on. One reader each: who reads slowly keeps nobody waiting, and catches up from the log.
+//! The frames of a trace, from a place on. Who reads slowly keeps nobody waiting, and catches up from the log.
 
-use super::cursor::{Cursor, Skips};
-use mainpath::types::EventId;
+use super::cursor::Cursor;
+use super::frame::Frame;
+use super::position::{Position, Shown, is_piece};
+use super::together::{Of, QUIET, Together, Watcher};
+use mainpath::types::{EventId, TenantId};
 use mainpath::{Error, Run, RunEvent, Trace};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::sync::broadcast::Receiver;
 use tokio::sync::watch;
-
-/// A frame.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Frame {
-    /// From where to go on after it; `None` where that is the same as before.
-    pub cursor: Option<String>,
-    /// What kind it is: the name of the event, or `open`, `resync`, `problem`, `end`.
-    pub name: String,
-    /// What it says.
-    pub data: Value,
-}
+use tokio::time::timeout;
 
 /// What is wanted of a trace.
 #[derive(Clone, Debug, Default)]
@@ -36,16 +30,35 @@ pub struct Wanted {
     pub follow: bool,
 }
 
+/// Where its events come from.
+enum Source {
+    /// It reads the log by itself.
+    Alone(Run),
+    /// Another reads it, for several.
+    Together(Receiver<Arc<Shown>>),
+}
+
+/// What was heard there.
+enum Heard {
+    Event(RunEvent),
+    Shown(Arc<Shown>),
+    /// Nothing, for a while.
+    Nothing,
+    /// The other reads no more, or has told more than was listened to.
+    Missed,
+    Problem(Error),
+    End,
+}
+
 type Last = Pin<Box<dyn Future<Output = Frame> + Send>>;
 
 /// The frames of a trace.
 pub struct Feed {
     trace: Trace,
     wanted: Wanted,
-    cursor: Cursor,
-    skips: Skips,
-    run: Option<Run>,
-    ready: VecDeque<Frame>,
+    position: Position,
+    source: Option<Source>,
+    ready: VecDeque<Arc<Frame>>,
     has_ended: bool,
     /// What comes in the place of `end`.
     last: Option<Last>,
@@ -67,6 +80,10 @@ pub struct Watch {
     pub may: May,
     /// Whether the server ends.
     pub closing: watch::Receiver<bool>,
+    /// Whose traces it sees,
+    pub tenant: TenantId,
+    /// and others who watch.
+    pub together: Together,
 }
 
 /// How often that is asked.
@@ -77,7 +94,7 @@ impl Feed {
     pub async fn open(trace: Trace, wanted: Wanted, watch: Watch) -> Result<Feed, Error> {
         let state = trace.state().await?;
         let head = state.log.last;
-        let mut ready = VecDeque::from([open(&trace, head).await?]);
+        let mut ready = VecDeque::from([Arc::new(open(&trace, head).await?)]);
         let (cursor, reason) = match &wanted.cursor {
             _ if wanted.is_no_cursor => (Cursor::after(head), Some("unknown")),
             Some(cursor) if cursor.event() > head => (Cursor::after(head), Some("ahead")),
@@ -87,16 +104,14 @@ impl Feed {
         };
         if let Some(reason) = reason {
             let data = json!({"type": "resync", "trace_id": trace.id(), "reason": reason, "head": head, "cursor": cursor.to_string()});
-            ready.push_back(Frame { cursor: Some(cursor.to_string()), name: "resync".into(), data });
+            ready.push_back(Arc::new(Frame::new("resync", &data).at(cursor.to_string())));
         }
-        let skips = cursor.skips(trace.id());
         let is_over = !wanted.follow && state.run.is_none() && reason.is_none() && cursor == Cursor::after(head);
         Ok(Feed {
+            position: Position::new(trace.id(), cursor),
             trace,
             wanted,
-            cursor,
-            skips,
-            run: None,
+            source: None,
             ready,
             has_ended: false,
             last: None,
@@ -120,7 +135,7 @@ impl Feed {
     }
 
     /// The next frame; `None` at the end. Cancel safe.
-    pub async fn next(&mut self) -> Option<Frame> {
+    pub async fn next(&mut self) -> Option<Arc<Frame>> {
         loop {
             if self.looked.elapsed() >= LOOK {
                 self.looked = Instant::now();
@@ -135,39 +150,81 @@ impl Feed {
             if self.has_ended {
                 return None;
             }
-            let run = match &mut self.run {
-                Some(run) => run,
-                None => {
-                    let from = self.cursor.from(self.wanted.children);
-                    let follow = self.wanted.follow;
-                    self.run.insert(if follow { self.trace.watch_on(from) } else { self.trace.watch_all(from) })
+            match self.hear().await {
+                Heard::Event(event) if is_piece(&event) && !self.wanted.deltas => {}
+                Heard::Event(event) => self.ready.extend(self.position.take(&event).map(|told| told.frame)),
+                Heard::Shown(told) => {
+                    self.position.follow(&told.after);
+                    if self.wanted.deltas || !told.is_piece {
+                        self.ready.push_back(Arc::clone(&told.frame));
+                    }
                 }
-            };
-            let Ok(next) = tokio::time::timeout(LOOK, run.next()).await else {
-                // What goes on is gone on with by the next start: whoever watches comes back.
-                let is_closing = self.wanted.follow && self.is_closing();
-                self.has_ended = is_closing && !self.trace.is_driven().await.is_ok_and(|is_driven| is_driven);
-                continue;
-            };
-            match next {
-                None if self.is_closing() => self.has_ended = true,
-                Some(Ok(event)) => self.take(&event),
-                Some(Err(error)) => self.end_with(error.message()),
-                None if self.last.is_some() => {
-                    if let Some(last) = &mut self.last {
+                Heard::Missed => self.source = None,
+                Heard::Nothing => {
+                    self.join();
+                    // What goes on is gone on with by the next start: whoever watches comes back.
+                    let is_closing = self.wanted.follow && self.is_closing();
+                    self.has_ended = is_closing && !self.trace.is_driven().await.is_ok_and(|is_driven| is_driven);
+                }
+                Heard::End if self.is_closing() => self.has_ended = true,
+                Heard::Problem(error) => self.end_with(error.message()),
+                Heard::End => match &mut self.last {
+                    Some(last) => {
                         let frame = last.await;
                         self.has_ended = true;
                         self.last = None;
-                        self.ready.push_back(frame);
+                        self.ready.push_back(Arc::new(frame));
                     }
-                }
-                None => {
-                    self.has_ended = true;
-                    let data = json!({"type": "end", "trace_id": self.trace.id(), "cursor": self.cursor.to_string()});
-                    self.ready.push_back(Frame { cursor: None, name: "end".into(), data });
-                }
+                    None => {
+                        self.has_ended = true;
+                        let cursor = self.position.cursor().to_string();
+                        let data = json!({"type": "end", "trace_id": self.trace.id(), "cursor": cursor});
+                        self.ready.push_back(Arc::new(Frame::new("end", &data)));
+                    }
+                },
             }
         }
+    }
+
+    /// What comes next. Cancel safe.
+    async fn hear(&mut self) -> Heard {
+        let source = self.source.get_or_insert_with(|| {
+            let from = self.position.cursor().from(self.wanted.children);
+            let follow = self.wanted.follow;
+            Source::Alone(if follow { self.trace.watch_on(from) } else { self.trace.watch_all(from) })
+        });
+        match source {
+            Source::Alone(run) => match timeout(if self.wanted.follow { QUIET } else { LOOK }, run.next()).await {
+                Err(_) => Heard::Nothing,
+                Ok(Some(Ok(event))) => Heard::Event(event),
+                Ok(Some(Err(error))) => Heard::Problem(error),
+                Ok(None) => Heard::End,
+            },
+            Source::Together(told) => match timeout(LOOK, told.recv()).await {
+                Err(_) => Heard::Nothing,
+                Ok(Ok(told)) => Heard::Shown(told),
+                Ok(Err(_)) => Heard::Missed,
+            },
+        }
+    }
+
+    /// Once it has seen all that there is, it watches together with others who follow the same.
+    fn join(&mut self) {
+        if !self.wanted.follow || self.is_closing() {
+            return;
+        }
+        self.source = match self.source.take() {
+            Some(Source::Alone(run)) => {
+                let watcher = Watcher { run, position: self.position.clone() };
+                let (tenant, trace) = (self.watch.tenant.clone(), self.trace.id().clone());
+                let of = Of { tenant, trace, children: self.wanted.children };
+                Some(match self.watch.together.join(of, watcher) {
+                    Ok(told) => Source::Together(told),
+                    Err(run) => Source::Alone(*run),
+                })
+            }
+            source => source,
+        };
     }
 
     /// Whether the server ends, and not what is watched.
@@ -178,34 +235,8 @@ impl Feed {
     fn end_with(&mut self, why: &str) {
         self.has_ended = true;
         let data = json!({"type": "problem", "trace_id": self.trace.id(), "detail": why});
-        self.ready.push_back(Frame { cursor: None, name: "problem".into(), data });
+        self.ready.push_back(Arc::new(Frame::new("problem", &data)));
     }
-
-    fn take(&mut self, event: &RunEvent) {
-        let is_piece = event.id().is_none() && event.name().ends_with("_delta") || event.name() == "action_partial";
-        if is_piece && !self.wanted.deltas {
-            return;
-        }
-        let before = self.cursor.clone();
-        if is_old(event, &before, self.trace.id()) {
-            // What waits for a person is told again when the trace comes to rest: `open` has said it.
-            return;
-        }
-        if !self.cursor.take(self.trace.id(), event, &mut self.skips) {
-            return;
-        }
-        let cursor = event.id().map(|_| self.cursor.to_string());
-        let mut data = json!(event);
-        if let Some(cursor) = &cursor {
-            data["cursor"] = cursor.as_str().into();
-        }
-        self.ready.push_back(Frame { cursor, name: event.name().into(), data });
-    }
-}
-
-/// Whether an event of the trace itself lies before what was seen.
-fn is_old(event: &RunEvent, seen: &Cursor, root: &mainpath::types::TraceId) -> bool {
-    event.trace_id() == root && event.id().is_some_and(|id| id < seen.event())
 }
 
 /// What waits for people now, with the numbers of the events that asked.
@@ -217,5 +248,99 @@ async fn open(trace: &Trace, head: EventId) -> Result<Frame, Error> {
     let data = json!({
         "type": "open", "trace_id": trace.id(), "head": head, "approvals": approvals, "questions": questions,
     });
-    Ok(Frame { cursor: None, name: "open".into(), data })
+    Ok(Frame::new("open", &data))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mainpath::Host;
+
+    struct Place {
+        _folder: tempfile::TempDir,
+        trace: Trace,
+        together: Together,
+    }
+
+    impl Place {
+        async fn with_a_run() -> Place {
+            let folder = tempfile::tempdir().unwrap();
+            let work = folder.path().join("work");
+            std::fs::create_dir(&work).unwrap();
+            let script = folder.path().join("script.toml");
+            std::fs::write(&script, "[[turn]]\nfinal = \"Done.\"\n").unwrap();
+            let host = Host::builder().data_dir(folder.path().join("data")).build().await.unwrap();
+            let agent = host.agent(format!("scripted:{}", script.display())).workspace(&work);
+            let run = agent.start("Begin.").await.unwrap();
+            let trace = run.trace().clone();
+            run.outcome().await.unwrap();
+            Place { _folder: folder, trace, together: Together::default() }
+        }
+
+        async fn feed(&self) -> Feed {
+            let (_, closing) = watch::channel(false);
+            let tenant = TenantId::local();
+            let watch = Watch { may: Arc::new(|| true), closing, tenant, together: self.together.clone() };
+            let wanted = Wanted { follow: true, ..Wanted::default() };
+            Feed::open(self.trace.clone(), wanted, watch).await.unwrap()
+        }
+    }
+
+    /// The numbers of what comes until nothing comes any more.
+    async fn numbers(feed: &mut Feed) -> Vec<u64> {
+        let mut numbers = Vec::new();
+        while let Ok(Some(frame)) = timeout(Duration::from_millis(900), feed.next()).await {
+            let data: Value = serde_json::from_str(&frame.text()).unwrap();
+            numbers.extend(data["id"].as_u64());
+        }
+        numbers
+    }
+
+    fn is_together(feed: &Feed) -> bool {
+        matches!(feed.source, Some(Source::Together(_)))
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn who_is_slower_than_the_others_reads_alone_again_and_misses_nothing() {
+        let place = Place::with_a_run().await;
+        let (mut first, mut slow) = (place.feed().await, place.feed().await);
+        let (seen, also) = tokio::join!(numbers(&mut first), numbers(&mut slow));
+        assert_eq!(seen, also);
+        assert!(is_together(&first) && is_together(&slow));
+        let head = seen.last().copied().unwrap();
+        let names = async {
+            for n in 0..30 {
+                place.trace.rename(format!("name {n}")).await.unwrap();
+            }
+        };
+        let (seen, ()) = tokio::join!(numbers(&mut first), names);
+        let more: Vec<u64> = (head + 1..=head + u64::try_from(seen.len()).unwrap()).collect();
+        assert!(seen.len() == 30 && seen == more && is_together(&first), "{head} {seen:?}");
+        let mut late = place.feed().await;
+        let (seen, all) = tokio::join!(numbers(&mut slow), numbers(&mut late));
+        assert_eq!(seen, more);
+        assert_eq!(all.last(), more.last());
+        place.trace.rename("the last").await.unwrap();
+        let (a, b) = tokio::join!(numbers(&mut slow), numbers(&mut late));
+        assert!(a.len() == b.len() && a.last() > more.last(), "{a:?} {b:?}");
+        assert!(is_together(&slow) && is_together(&late));
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn the_first_may_go_and_the_last_ends_the_reading() {
+        let place = Place::with_a_run().await;
+        let (mut first, mut second) = (place.feed().await, place.feed().await);
+        tokio::join!(numbers(&mut first), numbers(&mut second));
+        assert_eq!(place.together.count(), 1);
+        drop(first);
+        place.trace.rename("other").await.unwrap();
+        assert!(!numbers(&mut second).await.is_empty());
+        drop(second);
+        let none = async {
+            while place.together.count() > 0 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(Duration::from_secs(10), none).await.unwrap();
+    }
 }

@@ -2,8 +2,13 @@
 
 mod cursor;
 mod feed;
+mod frame;
+mod position;
 pub mod socket;
 pub mod sse;
+mod together;
 
 pub use cursor::Cursor;
-pub use feed::{Feed, Frame, May, Wanted, Watch};
+pub use feed::{Feed, May, Wanted, Watch};
+pub use frame::Frame;
+pub use together::Together;

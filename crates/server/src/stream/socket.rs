@@ -14,7 +14,7 @@ pub async fn give(mut socket: WebSocket, mut feed: Feed) {
     loop {
         let message = tokio::select! {
             frame = feed.next() => match frame {
-                Some(frame) => Message::Text(frame.data.to_string().into()),
+                Some(frame) => Message::Text(frame.text()),
                 None => {
                     let over = match feed.is_closing() {
                         true => CloseFrame { code: close_code::AWAY, reason: "the server ends; come back with the cursor".into() },

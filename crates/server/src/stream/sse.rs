@@ -1,6 +1,6 @@
-//! Frames as server-sent events (the HTML standard): `id` is from where to go on, `event` the kind, `data` one line of JSON.
+//! Frames as server-sent events.
 
-use super::feed::{Feed, Frame};
+use super::feed::Feed;
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, header};
 use bytes::Bytes;
@@ -12,22 +12,16 @@ pub const BEAT: Duration = Duration::from_secs(15);
 /// After how long a client tries again, in milliseconds.
 const RETRY: u32 = 2000;
 
-/// A frame as its lines.
-pub fn lines(frame: &Frame) -> String {
-    let id = frame.cursor.as_ref().map(|cursor| format!("id: {cursor}\n")).unwrap_or_default();
-    format!("{id}event: {}\ndata: {}\n\n", frame.name, frame.data)
-}
-
 /// The answer that gives out a feed until it ends or the client goes.
 pub fn response(feed: Feed) -> Response<Body> {
     let first = futures_util::stream::once(async { Ok::<_, Infallible>(Bytes::from(format!("retry: {RETRY}\n\n"))) });
     let frames = futures_util::stream::unfold(feed, |mut feed| async move {
         let text = match tokio::time::timeout(BEAT, feed.next()).await {
-            Ok(Some(frame)) => lines(&frame),
+            Ok(Some(frame)) => frame.lines(),
             Ok(None) => return None,
-            Err(_) => ": still here\n\n".into(),
+            Err(_) => Bytes::from_static(b": still here\n\n"),
         };
-        Some((Ok(Bytes::from(text)), feed))
+        Some((Ok(text), feed))
     });
     let mut response = Response::new(Body::from_stream(futures_util::StreamExt::chain(first, frames)));
     let headers = response.headers_mut();

@@ -98,6 +98,48 @@ async fn what_waits_is_told_first_with_its_own_number_and_what_comes_is_seen_as_
     place.end().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn those_who_watch_the_same_see_each_frame_once_whenever_they_came() {
+    let place = Place::start().await;
+    let trace = place.run(WRITES).await;
+    let watch = async |query: &str| {
+        let headers = [place.bearer(), "accept: text/event-stream".into()];
+        let path = format!("/api/traces/{trace}/events?follow=true{query}");
+        place.send("GET", &path, &headers, "").await
+    };
+    let mut watchers = Vec::new();
+    for query in ["", "&deltas=false", "", "&after=4", "&children=true", "&children=true"] {
+        watchers.push((query, watch(query).await, String::new()));
+    }
+    let mut buffer = vec![0; 64 << 10];
+    // A pause after each, in which who has seen all of it goes together with the others.
+    let pause = || tokio::time::sleep(Duration::from_millis(700));
+    for (_, socket, text) in &mut watchers {
+        read_until(socket, text, &mut buffer, |text| text.contains("event: approval_required")).await;
+    }
+    pause().await;
+    let latest = |text: &str| frames(&unchunked(text.split_once("\r\n\r\n").unwrap().1));
+    let call = latest(&watchers[0].2)[0].data["approvals"][0]["data"]["call"].as_str().unwrap().to_string();
+    watchers.push(("", watch("").await, String::new()));
+    place.post(&format!("/api/traces/{trace}/approvals/{call}"), json!({"decision": "approve"})).await;
+    for (_, socket, text) in &mut watchers {
+        read_until(socket, text, &mut buffer, |text| text.contains("event: run_finished")).await;
+    }
+    pause().await;
+    place.post(&format!("/api/traces/{trace}/rename"), json!({"name": "to the end"})).await;
+    for (_, socket, text) in &mut watchers {
+        read_until(socket, text, &mut buffer, |text| text.contains("to the end")).await;
+    }
+    pause().await;
+    let all = durable(&stream(&place, &trace, "", None).await);
+    for (query, _, text) in &watchers {
+        let from =
+            if query.contains("after") { all.iter().position(|frame| frame.data["id"] == 5).unwrap() } else { 0 };
+        assert_eq!(durable(&latest(text)), all[from..], "{query}");
+    }
+    place.end().await;
+}
+
 async fn read_until(
     socket: &mut tokio::net::TcpStream,
     text: &mut String,
