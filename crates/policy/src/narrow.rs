@@ -113,10 +113,6 @@ fn destinations(facts: &CallFacts) -> Option<String> {
 }
 
 fn command(simple: &Simple) -> Option<String> {
-    // Alone a | is no command that a rule could name.
-    if simple.words.first().is_some_and(|word| word.text == "|") {
-        return None;
-    }
     let (program, rest) = simple.words.split_first()?;
     let first = rest.first().filter(|word| word.fixed).map(|word| word.text.as_str());
     let usual = USUAL.iter().find(|(name, _)| *name == program.text).map(|(_, firsts)| *firsts);

@@ -173,7 +173,8 @@ fn split(text: &str) -> Result<Vec<String>, String> {
                     }
                 }
                 let word = word.get_or_insert_default();
-                word.push_str(&escaped(&quoted));
+                // A quoted | is a word and leads to no other command.
+                word.push_str(&escaped(&quoted).replace('|', "\\|"));
             }
             '\\' => {
                 let word = word.get_or_insert_default();
@@ -253,10 +254,12 @@ mod tests {
 
     #[test]
     fn a_quoted_word_is_that_word() {
-        for word in ["a", "a b", "it's", "say \"it's\"", "*", "", "a\\b", "[x]"] {
+        for word in ["a", "a b", "it's", "say \"it's\"", "*", "", "a\\b", "[x]", "|", "||", "a|b"] {
             assert_eq!(split(&quoted(word)).map(|words| words.len()), Ok(1), "{word}");
             let words = split(&quoted(word)).unwrap();
             assert!(Glob::word(&words[0]).unwrap().matches(word), "{word}");
+            let (pattern, line) = (format!("grep {}", quoted(word)), format!("grep {}", quoted(word)));
+            assert_eq!(fits(&pattern, &line), (Fit::Yes, Fit::Yes), "{word}");
         }
     }
 }
