@@ -1,22 +1,24 @@
 //! What went wrong on the way to a server, in words.
 
-use crate::cause::innermost;
+use crate::cause::{cause, innermost};
 use crate::reach::Blocked;
 use mainpath_tools::Problem;
 use reqwest::Url;
-use std::error::Error;
 use std::time::Duration;
+
+/// The code of a server whose certificate is not trusted, or that does not speak TLS.
+const INSECURE: &str = "insecure";
 
 /// A request that got no answer, or only a part of one.
 pub(crate) fn failed(error: &reqwest::Error, url: &Url) -> Problem {
-    let mut at: Option<&(dyn Error + 'static)> = Some(error);
-    while let Some(cause) = at {
-        if let Some(blocked) = cause.downcast_ref::<Blocked>() {
-            return Problem::new("blocked_address", blocked.to_string());
-        }
-        at = cause.source();
+    if let Some(blocked) = cause::<Blocked>(error) {
+        return Problem::new("blocked_address", blocked.to_string());
     }
     let (host, why) = (url.host_str().unwrap_or_default(), innermost(error));
+    if let Some(tls) = cause::<rustls::Error>(error) {
+        // It does not pass by itself.
+        return Problem::new(INSECURE, format!("there is no secure connection to {host}: {tls}."));
+    }
     let text = if error.is_connect() {
         format!("{host} could not be reached: {why}.")
     } else if error.is_body() || error.is_decode() {

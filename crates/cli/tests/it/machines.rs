@@ -1,9 +1,11 @@
 //! Agents on another machine: two installations, each with a server of its own, on loopback.
 
 use crate::serving::{Served, finished, serve_at, slow};
-use crate::support::{Place, newest, server, wait_until};
+use crate::support::{Place, finish, newest, server, wait_until};
 use mainpath_testkit::model_server::{Answer, ModelServer};
 use serde_json::{Value, json};
+use std::io::BufRead;
+use std::process::{Child, Command, Stdio};
 
 /// Two machines: one where work is, and one that hands it on.
 struct Two {
@@ -32,7 +34,10 @@ fn two(model: impl Fn(&Place) -> String, scopes: &str) -> Two {
 
 /// Hands a task to the other machine, and has its agent go on where it is told to go on.
 fn hands_on(address: &str) -> ModelServer {
-    let url = format!("http://{address}");
+    hands_on_at(format!("http://{address}"))
+}
+
+fn hands_on_at(url: String) -> ModelServer {
     server(move |request| {
         let body = request.body().to_string();
         let asked = request.count("user") + request.count("tool");
@@ -159,6 +164,66 @@ fn what_stops_here_stops_there_and_a_key_that_may_not_run_agents_is_told() {
     let problem = ended[0]["problem"].as_str().unwrap();
     assert!(problem.contains("HTTP 403") && problem.contains("scope"), "{problem}");
     assert!(there.traces().is_empty());
+    drop(served);
+}
+
+/// TLS in front of a server, with a certificate for 127.0.0.1 of an authority that nobody knows (`servers/tls`).
+struct Tls {
+    process: Child,
+    address: String,
+}
+
+const TLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers");
+
+impl Tls {
+    fn before(address: &str) -> Tls {
+        let mut command = Command::new("python3");
+        command.args(["tls.py", "tls/server.pem", "tls/server.key", address]).current_dir(TLS).stdout(Stdio::piped());
+        let mut process = command.spawn().unwrap();
+        let mut port = String::new();
+        std::io::BufReader::new(process.stdout.take().unwrap()).read_line(&mut port).unwrap();
+        Tls { process, address: format!("127.0.0.1:{}", port.trim()) }
+    }
+}
+
+impl Drop for Tls {
+    fn drop(&mut self) {
+        let _ = self.process.kill().and_then(|()| self.process.wait());
+    }
+}
+
+#[test]
+fn another_machine_is_reached_by_tls_if_its_certificate_is_trusted() {
+    let Two { here, there, address, served } = two(|there| slow(there, 1), "read,run");
+    let tls = Tls::before(&address);
+    let url = format!("https://{}", tls.address);
+    let config = |place: &Place| std::fs::read_to_string(place.home.join("config.toml")).unwrap();
+    here.config(&config(&here).replace(&format!("http://{address}"), &url));
+    served.process.kill();
+    there.config(&format!("{}[server]\nhosts = [{:?}]\n", config(&there), tls.address));
+    let served = serve_at(&there, &address);
+    let model = hands_on_at(url);
+    let name = model.model();
+    let run = |is_trusted: bool| {
+        let mut command = here.command(&["run", "--model", &name, "--yes", "Have it read."]);
+        if is_trusted {
+            command.env("SSL_CERT_FILE", format!("{TLS}/tls/ca.pem"));
+        }
+        let done = finish(command, None);
+        assert_eq!(done.code, 0, "{done:#?}");
+        handed(&here, &newest(&here))[0].clone()
+    };
+    let ended = run(false);
+    let problem = ended["problem"].as_str().unwrap();
+    assert!(problem.contains("certificate") && !problem.contains('\n'), "{problem}");
+    assert!(there.traces().is_empty());
+    let ended = run(true);
+    assert_eq!(ended["answer"], "Read.", "{ended:#?}");
+    let child = format!("agent://{}/{}", tls.address, there.traces()[0]);
+    assert_eq!(ended["child"], child);
+    let mut command = here.command(&["show", &child]);
+    command.env("SSL_CERT_FILE", format!("{TLS}/tls/ca.pem"));
+    assert!(finish(command, None).out.contains("Read."));
     drop(served);
 }
 

@@ -11,6 +11,10 @@ use std::io;
 /// The most bytes of one answer.
 const MOST: usize = 16 << 20;
 
+/// What to do about a certificate of an authority of one's own.
+const TRUST: &str =
+    "Its certificate must be of an authority that this machine trusts; SSL_CERT_FILE names a file of them";
+
 /// The server of another machine.
 pub(crate) struct PeerServer {
     /// Its host, as ids name it.
@@ -78,7 +82,10 @@ impl PeerServer {
         let answer = answer.map_err(|problem| Unanswered {
             status: None,
             is_for_now: matches!(problem.code, "connection" | "timeout"),
-            why: format!("{} cannot be reached: {}", self.address(), problem.text),
+            why: match problem.code {
+                "insecure" => format!("{}: {} {TRUST}", self.address(), problem.text),
+                _ => format!("{} cannot be reached: {}", self.address(), problem.text),
+            },
         })?;
         match answer.status {
             200..300 if answer.cut => Err(self.wrong("the answer is too long")),

@@ -36,7 +36,10 @@ impl Guard {
         }
         let host = text(header::HOST).unwrap_or_default();
         if !self.is_own(host) {
-            return Err(Problem::new(Kind::FOREIGN, format!("the host {host:?} is not this server's")));
+            return Err(Problem::new(
+                Kind::FOREIGN,
+                format!("the host {host:?} is not this server's; if it is, name it in server.hosts of its config.toml"),
+            ));
         }
         let Some(origin) = text(header::ORIGIN) else { return Ok(None) };
         if self.origins.iter().any(|known| known == origin) {

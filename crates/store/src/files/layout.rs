@@ -17,6 +17,11 @@ pub(crate) struct Layout {
     root: PathBuf,
 }
 
+/// Whether nothing is at a path.
+fn is_missing(path: &Path) -> bool {
+    matches!(std::fs::symlink_metadata(path), Err(e) if e.kind() == io::ErrorKind::NotFound)
+}
+
 impl Layout {
     pub fn new(root: &Path) -> Layout {
         Layout { root: root.to_owned() }
@@ -49,6 +54,17 @@ impl Layout {
             Ok(false) => Err(self.lost(tenant, trace).unwrap_or_else(|| StoreError::NotFound { trace: trace.clone() })),
             Err(e) => Err(StoreError::io(format!("look at {}", path.display()), e)),
         }
+    }
+
+    /// Whether a trace may be there: it has a folder. One look at the disk.
+    pub fn may_be_there(&self, tenant: &TenantId, trace: &TraceId) -> bool {
+        !is_missing(&self.trace(tenant, trace))
+    }
+
+    /// Whether a trace is there and nobody has sent it anything. Two looks at the disk; false where it takes more to know.
+    pub fn has_no_mailbox(&self, tenant: &TenantId, trace: &TraceId) -> bool {
+        let is_there = std::fs::symlink_metadata(self.log(tenant, trace)).is_ok_and(|meta| meta.is_file());
+        is_there && is_missing(&self.trace(tenant, trace).join("mailbox.jsonl"))
     }
 
     /// That something else lies in the place of one of the trace's own files: opening a pipe waits until somebody writes into it.
