@@ -131,3 +131,74 @@ fn what_a_hook_changed_is_played_as_it_was_changed() {
     let test = tested(&place);
     assert_eq!(test["expect"]["call"][0]["args"]["path"].as_str(), Some("hooked"));
 }
+
+#[test]
+fn a_run_that_started_agents_is_a_test_in_which_none_is_started() {
+    let place = Place::new();
+    place.config("context_window = 128000\n");
+    let model = server(|request| {
+        let body = request.body().to_string();
+        let said = request.count("user") + request.count("tool");
+        let is_child = |task: &str| said == 1 && body.contains(task) && !body.contains("Have it looked at");
+        if is_child("Look at one.") || is_child("Look at two.") || is_child("Write it.") {
+            return Answer::text("It is fine.").into();
+        }
+        match said {
+            1 => Answer::call("agent", json!({"task": ["Look at one.", "Look at two."]})),
+            2 => Answer::call("agent", json!({"task": "Write it."})),
+            _ => Answer::text("All is fine."),
+        }
+        .into()
+    });
+    let done = place.run_on(&model, &["--yes", "Have it looked at."]);
+    assert_eq!((done.code, place.traces().len()), (0, 4), "{done:#?}");
+    let root = place.traces().into_iter().find(|trace| !trace.contains('@')).unwrap();
+    let asked = model.count();
+    let added = place.run(&["test", "add", &root, "--name", "t"]);
+    assert_eq!(added.code, 0, "{added:#?}");
+    let green = place.run(&["test", "run"]);
+    assert_eq!((green.code, green.out.contains("differs")), (0, false), "{green:#?}");
+    assert_eq!((model.count(), place.traces().len()), (asked, 4), "none was started again");
+    let test: toml::Table = place.ok(&["test", "show", "t"]).parse().unwrap();
+    assert_eq!(results(&test), ["ok", "ok"]);
+    let file = place.work.join(".mainpath/tests/t/recording.jsonl");
+    let recording = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(recording.matches("\"outcome\":\"result\"").count(), 3, "what each came to: {recording}");
+    // What the model does with it is held against the recording.
+    std::fs::write(
+        &file,
+        recording.replace("\"Write it.\"", "\"Write all.\"").replace("Write it.\\\"", "Write all.\\\""),
+    )
+    .unwrap();
+    let red = place.run(&["test", "run"]);
+    assert_eq!(red.code, 1, "{red:#?}");
+    assert_eq!((model.count(), place.traces().len()), (asked, 4));
+}
+
+#[test]
+fn a_run_that_was_summarised_is_a_test_which_summarises_nothing() {
+    let place = Place::new();
+    place.config("summary = \"single\"\ncontext_window = 14000\n");
+    for n in 0..12 {
+        std::fs::write(place.work.join(format!("{n}.txt")), format!("line {n} of text, and more of it\n").repeat(200))
+            .unwrap();
+    }
+    let reads = std::sync::atomic::AtomicUsize::new(0);
+    let model = server(move |request| {
+        let body = request.body().to_string();
+        if body.contains("is about to outgrow the context window") {
+            return Answer::text("Goal: read it often. Tool Facts: it has lines.").into();
+        }
+        match reads.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
+            n @ 0..12 => Answer::call("read_text_file", json!({"path": format!("{n}.txt")})).into(),
+            _ => Answer::text("Read.").into(),
+        }
+    });
+    let done = place.run_on(&model, &["Read all twelve."]);
+    assert_eq!(done.code, 0, "{done:#?}");
+    let log = String::from_utf8(place.log(&place.trace())).unwrap();
+    assert!(log.contains("is about to outgrow") || log.matches("\"type\":\"context_cut\"").count() > 0, "{log}");
+    let asked = model.count();
+    let test = tested(&place);
+    assert_eq!((results(&test).len(), model.count()), (12, asked));
+}

@@ -4,6 +4,7 @@
 //! A play goes through the usual driver, gate and log, so what it makes is a trace like any other.
 
 mod answers;
+mod children;
 mod compare;
 mod ending;
 mod play;

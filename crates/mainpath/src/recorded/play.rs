@@ -1,11 +1,11 @@
 //! Playing a recorded run again: offline, in memory, with nothing run.
 
 use super::answers::{AbsentTool, RecordedResults};
+use super::children::RecordedChildren;
 use super::compare::{Difference, first_difference};
 use super::playing::{CallAt, Playing, SeedEnd, was_open};
 use super::provider::RecordedModel;
 use super::step::RecordedStep;
-use crate::children::Kin;
 use crate::host::{Inner, Kept};
 use crate::rules::{MakePolicy, Sources};
 use crate::{Error, Host, Installation, Outcome, Run, Trace};
@@ -16,13 +16,18 @@ use mainpath_sandbox::Launcher;
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{LocalScheduler, MemoryStore, Salts, Scheduler, Store};
 use mainpath_tools::ToolDoc;
-use mainpath_types::{CallId, Event, FinishReason, MessageMode, Part, Seq, Spec, ToolOutput, text_of};
+use mainpath_types::{
+    CallId, Event, Fallback, FinishReason, Limits, MessageMode, Part, Seq, Spec, ToolOutput, text_of,
+};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// No play takes longer: nothing in it waits.
 const LONGEST: Duration = Duration::from_secs(60);
+
+/// The window of a play's model, in tokens.
+const ROOM: u32 = 1 << 30;
 
 /// What a play is made with.
 pub(crate) struct PlaySetup<'a> {
@@ -79,6 +84,7 @@ pub(crate) async fn play(setup: PlaySetup<'_>) -> Result<Played, Error> {
 
 async fn played(setup: PlaySetup<'_>) -> Result<Played, Error> {
     let PlaySetup { app, registry, spec, recording, launcher, policy, seed, is_open, same_limits } = setup;
+    let spec = if seed.is_none() { with_room(spec) } else { spec };
     let store = MemoryStore::new(system_clock, Salts::Random);
     let scheduler: Arc<LocalScheduler> = store.scheduler();
     let store: Arc<dyn Store> = Arc::new(store);
@@ -116,7 +122,7 @@ async fn played(setup: PlaySetup<'_>) -> Result<Played, Error> {
     let runtime = Runtime::new(Config {
         store,
         scheduler: scheduler as Arc<dyn Scheduler>,
-        tools: tools.clone(),
+        tools,
         models: Arc::clone(&models) as Arc<dyn Models>,
         vault: app.vault.clone(),
         launcher,
@@ -125,7 +131,7 @@ async fn played(setup: PlaySetup<'_>) -> Result<Played, Error> {
             policies.load_for(spec).map(Arc::new).map_err(|error| error.message().into())
         }),
         hooks: Hooks::default(),
-        children: Arc::new(Kin { home: Arc::clone(home), tools, models: Arc::clone(&models), shelf: None }),
+        children: Arc::new(RecordedChildren(Arc::clone(&playing))),
         peers: None,
         messenger: None,
         worktrees: None,
@@ -162,6 +168,13 @@ async fn played(setup: PlaySetup<'_>) -> Result<Played, Error> {
     // What stopped the recorded run does not come again; its play was stopped in its place.
     let reason = playing.ended_as.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or(reason);
     Ok(Played { steps, parted, reason, answer, is_said })
+}
+
+/// The same with room for everything. Answers come as they were recorded, whatever the model is shown: nothing has to be summarised again.
+fn with_room(spec: Spec) -> Spec {
+    let limits = Limits { window_messages: None, context_chars: None, ..spec.limits };
+    let fallback = spec.fallback.into_iter().map(|other| Fallback { context_window: ROOM, ..other }).collect();
+    Spec { context_window: ROOM, limits, fallback, ..spec }
 }
 
 /// Begins with what was said first, or goes on from a log.

@@ -12,7 +12,7 @@ use mainpath_runtime::Hydrated;
 use mainpath_store::{StoreError, TraceStore};
 use mainpath_types::{
     ApprovalGranted, CallId, CallResolved, Event, EventId, EventKind, MessageMode, ModelFinished, ModelMalformed, Part,
-    RecordedCall, Relations, Seq, Source, Spec, StopReason,
+    RecordedCall, Relations, Seq, Source, Spec, StopReason, SubTraceCompleted,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -22,6 +22,7 @@ pub(super) struct Ends {
     approvals: HashMap<CallId, ApprovalGranted>,
     pub results: HashMap<CallId, EventId>,
     steers: HashSet<EventId>,
+    children: HashMap<CallId, Vec<SubTraceCompleted>>,
 }
 
 impl Ends {
@@ -36,6 +37,7 @@ impl Ends {
                 }
                 EventKind::ApprovalGranted(data) => drop(ends.approvals.insert(data.call, data.clone())),
                 EventKind::CallResolved(data) => drop(ends.results.insert(data.call, event.id)),
+                EventKind::SubTraceCompleted(data) => ends.children.entry(data.call).or_default().push(data.clone()),
                 _ => {}
             }
         }
@@ -158,7 +160,9 @@ pub(super) fn answer(data: &ModelFinished, ends: &Ends, whole: &Hydrated<'_>) ->
             EventKind::CallResolved(data) => Some(data),
             _ => None,
         });
-        step(call, ends.approvals.get(&call.id), result)
+        let mut children = ends.children.get(&call.id).cloned().unwrap_or_default();
+        children.sort_by_key(|child| child.nth);
+        CallStep { children, ..step(call, ends.approvals.get(&call.id), result) }
     });
     let calls = calls.collect();
     // Hooks are not called again: what they changed is played as they changed it.
@@ -198,6 +202,7 @@ fn step(call: RecordedCall<'_>, approval: Option<&ApprovalGranted>, result: Opti
         resolution: result.map(|result| result.resolution),
         output,
         reason: result.and_then(|result| result.reason.clone()),
+        children: Vec::new(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The steps of a recorded run.
 
-use mainpath_types::{Decision, FinishReason, Part, Resolution, StopReason, ToolOutput, Usage};
+use mainpath_types::{Decision, FinishReason, Part, Resolution, StopReason, SubTraceCompleted, ToolOutput, Usage};
 use serde::{Deserialize, Serialize};
 
 /// A step of a run: what was said to the model, or what it answered and what became of that.
@@ -89,4 +89,7 @@ pub struct CallStep {
     /// Why it was not made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// What the agents came to that it started, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub children: Vec<SubTraceCompleted>,
 }

@@ -84,6 +84,7 @@ fn imported(data: &MessageImported) -> RecordedStep {
                 resolution: result.map(|_| if is_error { Resolution::Error } else { Resolution::Ok }),
                 output: result.map(|(content, _)| ToolOutput { content: content.to_vec(), ..ToolOutput::text("") }),
                 reason: None,
+                children: Vec::new(),
             })
         }
         _ => None,

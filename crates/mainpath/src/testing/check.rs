@@ -244,6 +244,7 @@ mod tests {
             resolution,
             output: None,
             reason: None,
+            children: Vec::new(),
         }
     }
 

@@ -1,9 +1,9 @@
 //! Which messages lie on side branches, as the trace platform names them.
 
-use mainpath_core::{NodeKind, State, apply};
+use mainpath_core::{NodeKind, State, Tree, apply};
 use mainpath_types::{BranchKind, Event, Seq, TraceId};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a side branch is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,7 +49,12 @@ pub fn branches(trace: &TraceId, events: &[Event]) -> BTreeMap<Seq, SideBranch> 
         found.extend(new.map(|seq| (seq, SideBranch { kind, id: format!("{trace}-branch-{number:03}") })));
     }
     // What closed its branch is an answer like any other.
-    let path: std::collections::BTreeSet<Seq> = state.tree.up(state.tree.head).map(|(seq, _)| seq).collect();
+    let path = main_path(&state.tree);
     found.retain(|seq, _| !path.contains(seq));
     found
+}
+
+/// The messages that lie on the main path.
+pub(crate) fn main_path(tree: &Tree) -> BTreeSet<Seq> {
+    tree.up(tree.head).map(|(seq, _)| seq).collect()
 }

@@ -1,6 +1,7 @@
 //! Two traces beside each other.
 
 use super::handle::Trace;
+use super::layouts::MessagePart;
 use crate::Error;
 use mainpath_runtime::run_stats::RunStats;
 use mainpath_types::TraceId;
@@ -52,6 +53,11 @@ impl Trace {
         };
         let runs = self.stats().await?.iter().map(|run: &RunStats| object(json!(run))).collect();
         let meta = object(self.overview().await?.meta);
-        Ok(ComparedTrace { trace_id: self.id().clone(), messages: self.said(false).await?, runs, meta })
+        Ok(ComparedTrace {
+            trace_id: self.id().clone(),
+            messages: self.said(MessagePart::default()).await?,
+            runs,
+            meta,
+        })
     }
 }

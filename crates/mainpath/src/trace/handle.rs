@@ -1,6 +1,7 @@
 //! A trace: everything that can be done to an agent, whoever drives it.
 
 use super::export::{Export, ExportFormat, ExportLayout};
+use super::layouts::MessagePart;
 use super::read::{Read, ReadTrace, TraceState, spec_of};
 use crate::sessions::Held;
 use crate::values::not_empty;
@@ -303,10 +304,10 @@ impl Trace {
     }
 
     /// The messages as other programs know them: an object each with `message_id`, `sequence`, `parent_sequence`, `role`,
-    /// `content`, `goal_id`, …; `with_all`: also those on side branches, and those that were gone back from.
-    pub async fn said(&self, with_all: bool) -> Result<Vec<Map<String, Value>>, Error> {
+    /// `content`, `goal_id`, ….
+    pub async fn said(&self, part: MessagePart) -> Result<Vec<Map<String, Value>>, Error> {
         let read = self.look().await?;
-        Export::new(self.of(&read), Extent::Said).rows(with_all).await
+        Export::new(self.of(&read), Extent::Said).rows(part).await
     }
 
     /// What it was last said to be; `None` where that was never said.

@@ -1,6 +1,6 @@
 //! A trace as folders of files, in the layouts of other platforms.
 
-use super::branches::branches;
+use super::branches::{branches, main_path};
 use super::export::Export;
 use crate::Error;
 use crate::text::short;
@@ -13,6 +13,24 @@ use mainpath_types::{
 };
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
+
+/// Which of a trace's messages are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessagePart {
+    /// Also those on side branches, and those that were gone back from.
+    pub with_all: bool,
+    /// Those after this one. 0: from the first on.
+    pub after: Seq,
+    /// At most so many.
+    pub most: usize,
+}
+
+impl Default for MessagePart {
+    /// All of the main path.
+    fn default() -> MessagePart {
+        MessagePart { with_all: false, after: Seq(0), most: usize::MAX }
+    }
+}
 
 impl Export<'_> {
     /// `.agent/runs/<id>/…`, as the skills agent lays out a run: a folder named like the trace, below this one. Gives it. Errors: it is
@@ -72,7 +90,7 @@ impl Export<'_> {
             }
         }
         std::fs::create_dir_all(folder.join("messages"))?;
-        for message in self.rows(true).await? {
+        for message in self.rows(MessagePart { with_all: true, ..MessagePart::default() }).await? {
             let name = message.get("message_id").and_then(Value::as_str).unwrap_or_default();
             put(
                 &folder.join("messages").join(format!("{name}.json")),
@@ -82,20 +100,25 @@ impl Export<'_> {
         Ok(folder)
     }
 
-    /// All messages in the order of their numbers, as the trace platform has them; `with_all`: also those that are not on the main path.
-    /// Errors: a text cannot be read.
-    pub async fn rows(&self, with_all: bool) -> Result<Vec<Map<String, Value>>, Error> {
-        let tree = &self.of.state.tree;
+    /// Messages in the order of their numbers, as the trace platform has them. Errors: a text cannot be read.
+    pub async fn rows(&self, part: MessagePart) -> Result<Vec<Map<String, Value>>, Error> {
+        let MessagePart { with_all, after, most } = part;
+        let (tree, path) = (&self.of.state.tree, main_path(&self.of.state.tree));
         let mut messages = Vec::new();
         let branches = branches(self.of.trace, &self.of.log.events);
-        for (seq, node) in tree.iter().filter(|(seq, _)| with_all || tree.is_on_path(tree.head, *seq)) {
+        for (seq, node) in tree.iter().filter(|(seq, _)| *seq > after && (with_all || path.contains(seq))) {
+            if messages.len() >= most {
+                break;
+            }
             let mut whole = Hydrated::with_lines(self.of.bodies);
             whole.load(self.of.at().scoped(), node.event).await?;
             let Some(message) = whole.get(node.event).and_then(|kind| self.message(seq, node.kind, kind)) else {
                 continue;
             };
             let id = format!("{}-{:04}", self.of.trace, seq.0);
-            let at = self.of.log.events.iter().find(|event| event.id == node.event).map(|event| format_time(event.ts));
+            let events = &self.of.log.events;
+            let at = events.binary_search_by_key(&node.event, |event| event.id).ok();
+            let at = at.and_then(|at| events.get(at)).map(|event| format_time(event.ts));
             let mut fields = json!({
                 "message_id": id, "trace_id": self.of.trace, "sequence": seq, "parent_sequence": node.parent,
                 "goal_id": serves(self.of.state, seq).map(|goal| goal.0.to_string()), "created_at": at,

@@ -35,6 +35,7 @@ pub use file_diff::{FileDiff, LARGEST_COMPARED, file_diff};
 #[cfg(feature = "home")]
 pub(crate) use fork::fork_once;
 pub use handle::Trace;
+pub use layouts::MessagePart;
 pub use mainpath_runtime::erase::What;
 pub use overview::{Overview, SubTrace};
 #[cfg(feature = "home")]

@@ -1,6 +1,6 @@
 //! The tree of a trace's messages: what was said on the main path, on side branches, and before it was gone back.
 
-use super::branches::{SideBranch, branches};
+use super::branches::{SideBranch, branches, main_path};
 use super::handle::Trace;
 use crate::Error;
 use mainpath_core::NodeKind;
@@ -29,6 +29,7 @@ impl Trace {
     pub async fn tree(&self) -> Result<Vec<TreeMessage>, Error> {
         let read = self.look().await?;
         let (tree, mut side) = (&read.state.tree, branches(self.id(), &read.log.events));
+        let path = main_path(tree);
         let nodes = tree.iter().filter_map(|(seq, node)| {
             let role = match node.kind {
                 NodeKind::User
@@ -41,7 +42,7 @@ impl Trace {
                 NodeKind::Result(_) => Role::Tool,
                 NodeKind::Cut => return None,
             };
-            let is_current = tree.is_on_path(tree.head, seq);
+            let is_current = path.contains(&seq);
             Some(TreeMessage {
                 seq,
                 parent: node.parent,

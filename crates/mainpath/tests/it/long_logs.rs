@@ -2,6 +2,7 @@
 
 use crate::support::{Place, WRITE};
 use mainpath::prelude::*;
+use mainpath::trace::MessagePart;
 use mainpath_runtime::erase::What;
 use mainpath_types::{Event, Principal, Seq, TraceId, TraceNamed};
 use serde_json::Value;
@@ -89,9 +90,10 @@ async fn nothing_kept_outlives_an_erasure_or_a_trace_that_is_made_anew() {
     let host = place.host().await;
     let id: TraceId = "long".parse().unwrap();
     let trace = long(&host, &place, &id, 600).await;
+    let all = MessagePart { with_all: true, ..MessagePart::default() };
     let says = async |words: &str| {
         let facts = Value::from(trace.facts(0, usize::MAX).await.unwrap().facts).to_string();
-        let messages = format!("{:?}", trace.said(true).await.unwrap());
+        let messages = format!("{:?}", trace.said(all).await.unwrap());
         assert_eq!(facts.contains(words), messages.contains(words));
         messages.contains(words)
     };

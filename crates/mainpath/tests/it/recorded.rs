@@ -141,6 +141,7 @@ fn two_runs_part_at_the_first_step_that_is_not_the_same() {
         resolution,
         output: Some(ToolOutput::text(result)),
         reason: Some(result.into()),
+        children: Vec::new(),
     };
     let answered = |text: &str, calls: Vec<CallStep>| {
         let answer = RecordedAnswer {

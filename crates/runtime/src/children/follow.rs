@@ -7,9 +7,9 @@ use crate::effects::context::EffectContext;
 use crate::mail::Mail;
 use crate::runtime::post;
 use crate::stream::hub::Phase;
-use mainpath_core::{Child, InputKind, short_name};
+use mainpath_core::{Child, ChildEnded, InputKind, short_name};
 use mainpath_store::{Scope, TraceStore};
-use mainpath_types::{ChildPlace, EventKind, MessageMode, Part, Principal, TraceId};
+use mainpath_types::{ChildPlace, EventKind, MessageMode, Part, Principal, SubTraceCompleted, TraceId};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -35,6 +35,10 @@ async fn end_processes(context: &EffectContext, child: &Child) {
 }
 
 async fn follow_to_its_end(context: &EffectContext, asked: &Asked) -> Option<InputKind> {
+    let Child { call, nth, .. } = asked.child;
+    if let Some(SubTraceCompleted { of, outcome, handed, .. }) = context.shared.config.children.known(call, nth).await {
+        return Some(InputKind::ChildEnded(ChildEnded { call, nth, of, outcome, handed }));
+    }
     let Some(trace) = asked.child.trace.clone() else { return Some(unstarted(&asked.child, "it has no trace")) };
     let making = match &asked.making {
         Ok(making) => making,

@@ -1,8 +1,9 @@
 //! What child agents are.
 
 use crate::mail::Mail;
+use mainpath_store::Fut;
 use mainpath_tools::AgentCall;
-use mainpath_types::{Copied, Share, Spec, TraceId};
+use mainpath_types::{CallId, Copied, Share, Spec, SubTraceCompleted, TraceId};
 
 /// Who starts a child, and what it is given.
 #[derive(Clone, Copy, Debug)]
@@ -53,4 +54,9 @@ pub struct ChildAgent {
 pub trait ChildSpecs: Send + Sync {
     /// What a child is. Errors: there can be none; one line for the parent's model, such as that there is no preset of that name.
     fn child(&self, parent: Parent<'_>, asked: &AgentCall) -> Result<ChildAgent, String>;
+
+    /// What a child of a call came to, counted from 0, where that is known without it: in a run that is played again. Nothing: it is begun.
+    fn known(&self, _call: CallId, _nth: u16) -> Fut<'_, Option<SubTraceCompleted>> {
+        Box::pin(std::future::ready(None))
+    }
 }

@@ -7,6 +7,7 @@ use crate::driver::{Driver, ParentSpec};
 use mainpath_core::{
     Bodies, Call, Child, ChildEnded, ChildStarting, EffectKey, InputKind, arguments_in, estimate_parts, in_brief,
 };
+use mainpath_store::StoreError;
 use mainpath_tools::{AgentCall, EvaluateTool, Tool};
 use mainpath_types::{
     CallId, ChildMode, ChildOutcome, ChildPlace, EffectClass, Event, EventId, EventKind, GoalId, HandedBack, Spec,
@@ -113,6 +114,9 @@ impl Driver {
         }
         match self.store().of(child).read(1).await {
             Ok(log) => Ok(Ok(log.head)),
+            Err(StoreError::NotFound { .. }) => {
+                Ok(Err(format!("the agent {child} is not there any more: start another")))
+            }
             // One on another machine may not be reached; that is no fault of this trace's.
             Err(error) if child.elsewhere().is_some() => Ok(Err(error.to_string())),
             Err(error) => Err(error.into()),

@@ -10,7 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mainpath::index::{Hit, HitPlace, Position, Row, Wanted};
 use mainpath::listing::ListedTrace;
-use mainpath::trace::SubTrace;
+use mainpath::trace::{MessagePart, SubTrace};
 use mainpath::types::{Millis, Seq, TraceId, parse_time};
 use mainpath::{Host, Trace};
 use schemars::JsonSchema;
@@ -384,9 +384,10 @@ async fn messages(call: Call<MessagesQuery>) -> Result<Messages, Problem> {
         None => 0,
     };
     let most = most(call.query.limit);
-    let said = trace.said(call.query.mode == Mode::All).await?;
+    let after = u32::try_from(after).map_or(Seq(u32::MAX), Seq);
+    let part = MessagePart { with_all: call.query.mode == Mode::All, after, most: most + 1 };
+    let mut rest = trace.said(part).await?.into_iter();
     let number = |message: &Map<String, Value>, name: &str| message.get(name).and_then(Value::as_u64);
-    let mut rest = said.into_iter().filter(|message| number(message, "sequence") > Some(after));
     let messages: Vec<SaidMessage> = rest
         .by_ref()
         .take(most)

@@ -7,6 +7,7 @@ use super::bytes::bytes_from;
 use super::disk::Disk;
 use super::layout::{Layout, open_or_make, open_to_append, sync_dir};
 use super::record::{cut_tail, try_lock};
+use super::removed::{self, Removed};
 use crate::line::{Bad, Head, HeadHash};
 use crate::log;
 use crate::store::StoreError;
@@ -151,12 +152,19 @@ pub(crate) fn replay(layout: &Layout) -> Result<(), StoreError> {
     let journals = left_behind(&dir).map_err(replaying)?;
     // Two processes may have had the same trace one after the other, so all journals are read before any is applied.
     let mut traces: BTreeMap<(TenantId, TraceId), (Lines, Vec<usize>)> = BTreeMap::new();
+    let removed = Removed::read(&dir).map_err(replaying)?;
     let mut outcome = vec![Replayed::Done; journals.len()];
-    for (n, (_, file)) in journals.iter().enumerate() {
+    for (n, (path, file)) in journals.iter().enumerate() {
         let bytes = bytes_from(file, 0).map_err(replaying)?;
+        let mut end = 0;
         for line in bytes.split_inclusive(|b| *b == b'\n') {
+            let at = end;
+            end += line.len();
             // What follows an incomplete line was never acknowledged.
             let Some((key, line)) = split_line(line) else { break };
+            if removed.has(path, at, &key.0, &key.1) && !layout.log(&key.0, &key.1).try_exists().map_err(replaying)? {
+                continue;
+            }
             let id = match Head::read(line) {
                 Ok(head) => head.id,
                 Err(Bad::Newer(_)) => {
@@ -193,7 +201,7 @@ pub(crate) fn replay(layout: &Layout) -> Result<(), StoreError> {
             Replayed::Stuck => std::fs::rename(path, path.with_extension("kept")).map_err(replaying)?,
         }
     }
-    Ok(())
+    removed::clear(&dir).map_err(replaying)
 }
 
 /// The journals that nobody has locked; they are locked now.

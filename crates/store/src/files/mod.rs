@@ -12,6 +12,7 @@
 //! <data>/blobs/<2 hex>/<hash>           content by its SHA-256
 //! <data>/tenants/<tenant>/…             the same for every tenant but `local`
 //! <data>/journal/<name>.wal             lines of many traces made durable together; locked by its process
+//! <data>/journal/<name>.removed         which of their traces were removed since
 //! <data>/doorbell                       which traces got mail; only a hint
 //! <data>/changes                        which traces were leased or removed; only a hint
 //! ```
@@ -42,6 +43,7 @@ mod owner;
 mod read;
 mod record;
 mod removal;
+mod removed;
 mod together;
 mod verify;
 mod view_files;

@@ -9,6 +9,7 @@ use super::layout::{Layout, sync_dir, write_whole};
 use super::mailbox;
 use super::owned::{Job, Owned};
 use super::record::take_lock;
+use super::removed;
 use crate::append::erased_by;
 use crate::checks::{Named, other_than_file};
 use crate::log::erase_lines;
@@ -95,6 +96,7 @@ pub(crate) fn remove(layout: &Layout, tenant: &TenantId, trace: &TraceId) -> Res
     if leaving.exists() {
         std::fs::remove_dir_all(&leaving).map_err(removing)?;
     }
+    removed::note(layout, tenant, trace).map_err(removing)?;
     std::fs::rename(&dir, &leaving).and_then(|()| sync_dir(&traces)).map_err(removing)?;
     std::fs::remove_dir_all(&leaving).map_err(removing)?;
     changes::note(&layout.changes(), tenant, trace);

@@ -154,6 +154,50 @@ async fn a_trace_that_is_begun_while_another_goes_on_costs_one_sync_and_outlives
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_trace_that_was_removed_is_not_played_back_and_one_of_its_name_that_came_after_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let notes = || {
+        let entries = std::fs::read_dir(dir.path().join("journal")).unwrap().map(|entry| entry.unwrap().path());
+        entries.filter(|path| path.extension().is_some_and(|end| end == "removed")).count()
+    };
+    let (path, wal, again) = {
+        let store = FilesStore::open(dir.path(), Options::default()).unwrap();
+        let mut leases = lease_many(&store, 2).await;
+        for lease in &leases {
+            assert_eq!(store.append(lease, 0, events(1, 2)).await, Appended::Committed { head: 2 });
+        }
+        leases.pop().unwrap().release();
+        let journal = journals(dir.path()).pop().unwrap();
+        let other = FilesStore::open(dir.path(), Options::default()).unwrap();
+        other.remove(&Scope::local(), &name(1)).await.unwrap();
+        assert_eq!(notes(), 1);
+        let wal = std::fs::read(&journal).unwrap();
+        let lease = store.lease(&Scope::local(), &name(1), true).await.unwrap().lease;
+        assert_eq!(store.append(&lease, 0, events(1, 3)).await, Appended::Committed { head: 3 });
+        (journal.clone(), wal, std::fs::read(&journal).unwrap())
+    };
+    let lose = |n: usize| std::fs::remove_dir_all(log_path(dir.path(), n).parent().unwrap()).unwrap();
+    // The power goes after the other was begun, and takes its folder.
+    lose(1);
+    std::fs::write(&path, again).unwrap();
+    let removed = std::fs::read_dir(dir.path().join("journal")).unwrap().map(|entry| entry.unwrap().path());
+    let removed: Vec<PathBuf> = removed.filter(|path| path.extension().is_some_and(|end| end == "removed")).collect();
+    let note = std::fs::read(&removed[0]).unwrap();
+    assert_whole(dir.path(), 1, 3).await;
+    assert_eq!((notes(), journals(dir.path())), (0, Vec::new()));
+    // The same before it was begun.
+    lose(1);
+    std::fs::write(&path, wal).unwrap();
+    std::fs::write(&removed[0], note).unwrap();
+    let store = FilesStore::open(dir.path(), Options::default()).unwrap();
+    let read = store.read(&Scope::local(), &name(1), 1).await;
+    assert!(matches!(read, Err(StoreError::NotFound { .. })), "{read:?}");
+    assert_eq!((notes(), journals(dir.path())), (0, Vec::new()));
+    drop(store);
+    assert_whole(dir.path(), 0, 2).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_journal_that_was_made_for_a_new_trace_goes_once_its_log_is_synced() {
     let Home { store, dir } = Home::new();
     let store = Arc::new(store);
