@@ -22,6 +22,7 @@ async fn main() -> Result<(), Error> {
         match event? {
             RunEvent::Text(delta) => print!("{delta}"),
             RunEvent::ApprovalRequired(call) => call.approve().await?,
+            RunEvent::ModelFailed(failed) => eprintln!("{}", failed.error.message), // it is tried again
             _ => {}
         }
     }

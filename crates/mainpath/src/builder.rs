@@ -1,10 +1,11 @@
 //! A host put together by hand.
 
+use crate::agent::REACHING;
 use crate::children::Kin;
 #[cfg(feature = "home")]
 use crate::experience::{Experiences, Lookup, USUAL, offer, scoring};
 use crate::host::{Host, Inner, Kept};
-use crate::rules::{MakePolicy, Sources};
+use crate::rules::{MakePolicy, Sources, checking};
 #[cfg(feature = "mcp")]
 use crate::servers::{ByHand, McpServer, start_all};
 use crate::skills::{Shelf, with_tools};
@@ -166,7 +167,7 @@ impl HostBuilder {
         HostBuilder { registry, ..self }
     }
 
-    /// Adds a model of your own under a name.
+    /// Adds a model of your own under a name; what is known of it, such as its price, it says itself ([`Provider::facts`]).
     pub fn model(mut self, name: impl Into<String>, provider: Arc<dyn Provider>) -> HostBuilder {
         self.models.push((name.into(), provider));
         self
@@ -241,7 +242,16 @@ impl HostBuilder {
             Place::Store(store, scheduler) => (elsewhere()?, store, scheduler),
         };
         let home = Arc::clone(kept.home());
-        let mut models = EnvModels::new(Arc::new(self.registry));
+        let mut registry = self.registry;
+        for (name, provider) in &self.models {
+            if name.trim().is_empty() || name.chars().any(|letter| letter.is_control() || letter.is_whitespace()) {
+                return Err(Error::of_field("model", format_args!(" cannot be called {name:?}: a name has no spaces")));
+            }
+            if let Some(facts) = provider.facts() {
+                registry.add_own(name, facts);
+            }
+        }
+        let mut models = EnvModels::new(Arc::new(registry));
         for (provider, key) in &self.keys {
             check_key(provider, key, models.registry())?;
             models = models.with_key(provider, key);
@@ -280,7 +290,9 @@ impl HostBuilder {
             ByHand { tools: &self.tools, launcher: launcher.clone(), vault: &vault, protected: protected.clone() };
         #[cfg(feature = "mcp")]
         let servers = start_all(self.servers, with).await?;
-        let sources = Sources::new(&home).with_host(self.rules, &self.tools)?.with_instead(self.policy);
+        let sources = Sources::new(&home)
+            .with_host(self.rules, &self.tools)?
+            .with_instead(self.policy.map(|make| checking(make, self.tools.clone(), &REACHING)));
         let policies = sources.clone();
         let tools = self.tools.clone();
         let worktrees = home.worktrees();

@@ -14,6 +14,7 @@
 //!     match event? {
 //!         RunEvent::Text(delta) => print!("{delta}"),
 //!         RunEvent::ApprovalRequired(call) => call.approve().await?,
+//!         RunEvent::ModelFailed(failed) => eprintln!("{}", failed.error.message), // it is tried again
 //!         _ => {}
 //!     }
 //! }
@@ -126,15 +127,18 @@ pub mod prelude {
     pub use crate::agent::{PromptOptions, Sampling};
     #[cfg(feature = "mcp")]
     pub use crate::servers::McpServer;
-    pub use crate::trace::{Erase, ExportFormat, ExportLayout, Point, Restore, RestoreTo};
+    pub use crate::trace::{Erase, ExportFormat, ExportLayout, Point, Restore, RestoreTo, What};
     pub use crate::{
         Agent, AgentOptions, Error, ErrorKind, Host, HostBuilder, LimitOptions, Outcome, PendingCall, PendingQuestion,
         Run, RunEvent, Status, Trace, WatchFrom, launcher_main,
     };
     pub use mainpath_policy::{Folders, Policy};
     pub use mainpath_providers::Provider;
+    pub use mainpath_runtime::{Hook, HookPoint, HookRunner, OnFailure};
+    pub use mainpath_store::Once;
     pub use mainpath_tools::{Fut, IntoTool, Json, Tool, ToolContext, ToolDoc, Tools, Touches, tool_fn, tool_fn_with};
     pub use mainpath_types::{
-        Access, ApprovalMode, CallId, Decision, EffectClass, EventId, FinishReason, Seq, ToolOutput, TraceId,
+        Access, ApprovalMode, CallId, Decision, EffectClass, EventId, FinishReason, GoalOp, Message, Part, RateLimit,
+        Seq, ToolOutput, TraceId,
     };
 }

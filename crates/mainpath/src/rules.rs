@@ -268,6 +268,24 @@ fn check_breakpoints(rules: &RunRules) -> Result<(), Error> {
     Ok(())
 }
 
+/// The same rules, held to these tools each time that they are made. Errors: as [`check_given`]'s.
+pub(crate) fn checking(make: MakePolicy, tools: Tools, others: &'static [&'static str]) -> MakePolicy {
+    Arc::new(move |workspace, run| {
+        let policy = make(workspace, run)?;
+        let (specs, hidden) = (tools.specs(), tools.hidden());
+        let names = specs.iter().map(|tool| &tool.name).chain(&hidden).map(String::as_str);
+        let names: Vec<&str> = names.chain(others.iter().copied()).collect();
+        for rule in policy.rules().iter().filter(|rule| rule.layer != Layer::Builtin) {
+            for pattern in &rule.matches {
+                check_slip(pattern, &names)
+                    .map_err(|problem| Error::invalid(format!("the policy of this host: {problem}")))?;
+            }
+            check_arguments(&policy, rule.layer, &tools)?;
+        }
+        Ok(policy)
+    })
+}
+
 /// Holds the rules of a layer to the arguments of the tools that there are. Errors: a rule is about an argument that its tool does
 /// not have.
 fn check_arguments(policy: &Policy, layer: Layer, tools: &Tools) -> Result<(), Error> {

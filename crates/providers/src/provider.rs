@@ -1,6 +1,7 @@
 //! A model that can be called.
 
 use crate::codec::Codec;
+use crate::registry::ModelFacts;
 use bytes::Bytes;
 use mainpath_types::{Delta, ModelError, ModelReply, RequestHead};
 use std::future::Future;
@@ -25,6 +26,12 @@ pub struct Call<'a> {
 pub trait Provider: Send + Sync {
     /// The format in which it wants its requests.
     fn codec(&self) -> &dyn Codec;
+
+    /// What is known of a model of one's own: its window, and its price, which a limit in money needs. `None`: as
+    /// [`ModelFacts::own`] says.
+    fn facts(&self) -> Option<ModelFacts> {
+        None
+    }
 
     /// Sends one request and waits for the whole answer. Pieces of a streamed answer go to `deltas` as they come; what
     /// counts is what is returned.

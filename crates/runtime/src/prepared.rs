@@ -8,10 +8,11 @@ use bytes::Bytes;
 use mainpath_core::Under;
 use mainpath_policy::Rules;
 use mainpath_providers::{Codec, Frame, Provider, wire_model};
-use mainpath_tools::Workspace;
+use mainpath_tools::{Workspace, panic_text};
 use mainpath_types::{EffectClass, Protocol, RequestHead, SkillTerms, Spec, TextForm};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// What follows from a spec alone. Traces with the same spec share it.
@@ -50,7 +51,13 @@ pub(crate) struct PreparedModel {
 }
 
 impl PreparedModel {
+    /// What a model of somebody's own says of itself is their code: its panic is a failure of the model.
     fn new(config: &Config, spec: &Spec) -> Result<PreparedModel, String> {
+        let made = catch_unwind(AssertUnwindSafe(|| PreparedModel::made(config, spec)));
+        made.unwrap_or_else(|panic| Err(format!("the model {} panicked: {}", spec.model, panic_text(&*panic))))
+    }
+
+    fn made(config: &Config, spec: &Spec) -> Result<PreparedModel, String> {
         let provider = config.models.find(&spec.model)?;
         let text = text_form(spec, &*provider);
         let head = request_head(spec, text);

@@ -92,11 +92,33 @@ pub(crate) fn schema_of<T: JsonSchema>() -> Value {
     clean(&mut schema);
     if let Value::Object(root) = &mut schema {
         root.remove("description");
-        root.insert("additionalProperties".into(), Value::Bool(false));
+        // What says itself which further fields it takes, as a map does, and what takes anything: nothing is closed to them.
+        let is_closed = root.contains_key("type") && !OPEN.iter().any(|word| root.contains_key(*word));
+        if is_closed {
+            root.insert("additionalProperties".into(), Value::Bool(false));
+        }
         root.entry("type").or_insert_with(|| "object".into());
         root.entry("properties").or_insert_with(|| Value::Object(Map::new()));
     }
     schema
+}
+
+/// The words of a schema that choose between shapes. Vendors take none of them at the root of a tool's arguments.
+const CHOICES: [&str; 3] = ["oneOf", "anyOf", "allOf"];
+/// The words of a schema that say more of its fields than `properties` does.
+const OPEN: [&str; 6] =
+    ["oneOf", "anyOf", "allOf", "additionalProperties", "patternProperties", "unevaluatedProperties"];
+
+/// Whether a type can be a tool's arguments. Errors: it chooses between shapes.
+pub(crate) fn check_fields(tool: &str, schema: &Value) -> Result<(), Problem> {
+    let found = CHOICES.iter().find(|word| schema.get(**word).is_some());
+    found.map_or(Ok(()), |word| {
+        let why = format!(
+            "The arguments of the tool {tool:?} are a choice between shapes ({word}), as an enum is, and vendors take only an object with fields there: make them a \
+             struct, and the enum one of its fields."
+        );
+        Err(Problem::new("bad_tool", why))
+    })
 }
 
 /// Takes out titles, Rust's integer formats, and `null` where a field may as well be left out.

@@ -1,6 +1,6 @@
 //! Tools made of a closure.
 
-use crate::arguments::schema_of;
+use crate::arguments::{check_fields, schema_of};
 use crate::{DynTool, Fut, Problem, Tool, ToolContext, ToolDoc, Tools, Touches};
 use mainpath_types::{EffectClass, ToolOutput};
 use schemars::JsonSchema;
@@ -222,6 +222,7 @@ pub trait IntoTool {
 
 impl<T: Tool> IntoTool for T {
     fn put_into(self, tools: &Tools) -> Result<(), Problem> {
+        check_fields(T::NAME, &schema_of::<T::Args>())?;
         tools.clone().with(self);
         Ok(())
     }
@@ -235,6 +236,7 @@ where
 {
     fn put_into(self, tools: &Tools) -> Result<(), Problem> {
         let mut schema = schema_of::<A>();
+        check_fields(&self.name, &schema)?;
         // That of `()`, which is no object.
         if schema.get("type").is_some_and(|kind| kind == "null") {
             schema = json!({"type": "object", "properties": {}, "additionalProperties": false});

@@ -179,6 +179,24 @@ impl Agent {
         self
     }
 
+    /// Errors: the options say what is said elsewhere for an agent in code.
+    fn check_options(&self) -> Result<(), Error> {
+        let AgentOptions { model, mcp_config, .. } = &self.options;
+        if let Some(other) = model.as_ref().filter(|other| **other != self.model) {
+            return Err(Error::of_field(
+                "model",
+                format_args!(" {other:?} is another one than the agent's: give it to Host::agent"),
+            ));
+        }
+        if mcp_config.is_some() && self.host.home().is_by_hand() {
+            return Err(Error::of_field(
+                "mcp_config",
+                " is for hosts from a home: give servers to HostBuilder::mcp_server",
+            ));
+        }
+        Ok(())
+    }
+
     /// The spec that its trace begins with. Errors: what cannot be used, in words for its author.
     pub fn spec(&self) -> Result<Spec, Error> {
         let folder = workspace(self.options.workspace.as_deref())?;
@@ -186,6 +204,7 @@ impl Agent {
         #[cfg(feature = "home")]
         let others = others.chain(optional(self.host.home()));
         let others: Vec<String> = others.collect();
+        self.check_options()?;
         check_given(&self.rules, self.host.tools(), &others)?;
         let presets =
             self.preset.as_ref().map(|name| Ok::<_, Error>((name, self.host.presets(&folder)?))).transpose()?;

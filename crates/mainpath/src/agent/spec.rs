@@ -48,6 +48,9 @@ pub fn workspace(given: Option<&Path>) -> Result<PathBuf, Error> {
         Some(folder) => folder.to_path_buf(),
         None => std::env::current_dir()?,
     };
+    if folder.as_os_str().is_empty() {
+        return Err(Error::of_field("workspace", " is empty; give a folder, such as \".\""));
+    }
     let bad = |why: String| Error::invalid(format!("the workspace {} cannot be used: {why}", folder.display()));
     let absolute = folder.canonicalize().map_err(|error| bad(error.to_string()))?;
     if !absolute.is_dir() {
@@ -397,13 +400,19 @@ fn priced(spec: &Spec, basis: Basis<'_>) -> Result<(), Error> {
     let models = std::iter::once(&spec.model).chain(spec.fallback.iter().map(|other| &other.model));
     let mut unpriced = models.filter(|model| basis.models.facts(model).price.is_none());
     let Some(model) = unpriced.next() else { return Ok(()) };
-    let file = basis.home.config_dir().join("models.toml");
+    let place = match basis.home.is_by_hand() {
+        true if basis.models.provider(model.split(':').next().unwrap_or_default()).is_none() => {
+            let line = format_args!(" needs the price of {model}, which is unknown; say it in its Provider::facts");
+            return Err(Error::of_field("limits.money", line));
+        }
+        true => "HostBuilder::registry, by Registry::add_models".into(),
+        false => basis.home.config_dir().join("models.toml").display().to_string(),
+    };
     Err(Error::of_field(
         "limits.money",
         format_args!(
             " needs the price of {model}, which is unknown; set the price of a million tokens \
-         in {} ($1.25 is 1250000): model = [{{ name = {model:?}, price = {{ input = 1250000, output = 10000000 }} }}]",
-            file.display()
+         in {place} ($1.25 is 1250000): model = [{{ name = {model:?}, price = {{ input = 1250000, output = 10000000 }} }}]"
         ),
     ))
 }

@@ -73,8 +73,10 @@ impl TryFrom<String> for TimeLimit {
     }
 }
 
+/// A time in milliseconds. One that is shorter is one of them: none at all would be no limit.
 pub(crate) fn ms(time: Duration) -> Millis {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+    let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    ms.max(u64::from(!time.is_zero()))
 }
 
 impl LimitsConfig {

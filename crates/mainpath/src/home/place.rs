@@ -42,6 +42,11 @@ impl Home {
         }
     }
 
+    /// Whether nothing is read from files: the host says everything itself.
+    pub(crate) fn is_by_hand(&self) -> bool {
+        self.person.is_none()
+    }
+
     /// Where the configuration is, or would be.
     pub fn config_dir(&self) -> &Path {
         self.config_file.parent().unwrap_or(&self.data)

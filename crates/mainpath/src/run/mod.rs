@@ -133,8 +133,10 @@ impl Trace {
         if let Some(last) = self.host().at(self.id()).mail(state.log.mail.upto).await?.last() {
             return self.driven_on(log.head + 1, Bound::Mail(last.id)).await;
         }
-        if state.queues.is_empty() && state.tree.is_answered() && self.sent().await?.is_none() {
-            let problem = format!("nothing is left to do in trace {}: its last message has its answer", self.id());
+        let is_cleared = state.tree.head.is_none();
+        if state.queues.is_empty() && (state.tree.is_answered() || is_cleared) && self.sent().await?.is_none() {
+            let why = if is_cleared { "nothing is said in it" } else { "its last message has its answer" };
+            let problem = format!("nothing is left to do in trace {}: {why}", self.id());
             return Err(Error::new(ErrorKind::Refused, problem));
         }
         // What was said before a stop or a limit waits until somebody goes on.

@@ -6,7 +6,7 @@ use crate::{Error, ErrorKind, Trace};
 use mainpath_core::{Bodies, State, pending};
 use mainpath_runtime::run_stats::runs;
 use mainpath_runtime::{Events, Waiting, views};
-use mainpath_types::{Event, EventId, EventKind, FinishReason, Micros, ModelError, Usage};
+use mainpath_types::{Event, EventId, EventKind, FinishReason, Micros, ModelError, Spent, Usage};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ pub struct Outcome {
     pub error: Option<ModelError>,
     /// Model turns.
     pub turns: u64,
-    /// What its model calls used.
+    /// What its model calls used, and those of the agents that it started.
     pub usage: Usage,
     /// What they cost, in millionths.
     pub cost: Micros,
@@ -67,7 +67,9 @@ impl Trace {
         let read = self.look().await?;
         let state = &read.state;
         if state.run.is_none() {
-            return Ok(state.ended.reason.map_or(Status::Idle, Status::Ended));
+            // What was cleared has no run any more that answers anything.
+            let ended = state.ended.reason.filter(|_| state.tree.head.is_some());
+            return Ok(ended.map_or(Status::Idle, Status::Ended));
         }
         let pending = pending(state);
         let waiting = Waiting::among(&pending);
@@ -128,7 +130,12 @@ impl Trace {
         let ending = views::ending(self.host().at(self.id()).scoped(), state, bodies).await?;
         let Some(ending) = ending else { return Ok(None) };
         let stats = runs(self.id(), events.clone()).pop().unwrap_or_default();
-        let spent = stats.counts.spent();
+        let finished = events.clone().rev().find_map(|event| match &event.kind {
+            EventKind::RunFinished(data) => Some(data),
+            _ => None,
+        });
+        let spent = finished
+            .map_or_else(|| stats.counts.spent(), |end| Spent { usage: end.usage, cost: end.cost, about: end.about });
         Ok(Some(Outcome {
             run: stats.run,
             reason: ending.reason,

@@ -37,6 +37,12 @@ struct Approval {
     rule: Option<String>,
 }
 
+/// What is said to a model in several lines, as one for people.
+fn in_a_line(text: &str) -> String {
+    let line = text.replacen(":\n- ", ": ", 1).replace("\n- ", "; ").replace(['\r', '\n'], "; ");
+    line.trim_end_matches('.').replacen("Wrong arguments", "wrong arguments", 1)
+}
+
 impl Trace {
     /// Approves a call as it stands. One that was denied is made after all. Returns when whoever drives the trace has read it. Errors:
     /// there is no such call, it waits for no approval, or it was decided on meanwhile.
@@ -117,7 +123,7 @@ impl Trace {
         if let (Some(arguments), Some(tool)) = (&arguments, tool) {
             let tools = self.host().tools();
             let taken = if tools.resolve(tool).is_some() { tools.arguments(tool, arguments).map(drop) } else { Ok(()) };
-            taken.map_err(|problem| Error::invalid(format!("wrong arguments for {tool}: {problem}")))?;
+            taken.map_err(|problem| Error::invalid(in_a_line(&problem.text)))?;
         }
         let mail = match reopens {
             true => Mail::Reopen { call, arguments },

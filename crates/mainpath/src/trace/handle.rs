@@ -22,6 +22,8 @@ use std::time::{Duration, Instant};
 
 /// How long whoever has a trace may take to read what was sent.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// A name has at most so many letters.
+const LONGEST_NAME: usize = 80;
 /// How often it is looked whether it was read.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -220,8 +222,12 @@ impl Trace {
 
     /// Calls the trace by a name. Errors: it is empty, longer than 80 letters or more than one line.
     pub async fn rename(&self, name: impl Into<String>) -> Result<(), Error> {
-        let from = self.look().await?.log.head + 1;
-        let id = self.settle(Mail::Rename { name: name.into(), made: None }).await?;
+        let (name, from) = (name.into(), self.look().await?.log.head + 1);
+        let bare = name.trim();
+        if bare.is_empty() || bare.chars().count() > LONGEST_NAME || bare.chars().any(char::is_control) {
+            return Err(Error::invalid("a name has 1 to 80 letters and is one line"));
+        }
+        let id = self.settle(Mail::Rename { name, made: None }).await?;
         let refused = self.events(from).await?.into_iter().find_map(|event| match event.kind {
             EventKind::MailRefused(refused) if event.mail == Some(id) => Some(refused.problem),
             _ => None,
@@ -380,6 +386,7 @@ impl Trace {
                 // Whoever has it reads what was sent: the driver that was woken by it in this process, or another process.
                 Err(RuntimeError::Store(StoreError::Held { .. })) if Instant::now() < until => {
                     if self.look().await?.state.log.mail.has(id) {
+                        self.come_to_rest().await?;
                         return Ok(id);
                     }
                     tokio::time::sleep(LOOK).await;
@@ -391,6 +398,15 @@ impl Trace {
                 }
             }
         }
+    }
+
+    /// Waits until this host has done what was asked for while no run went on; a run that has begun meanwhile is not waited for.
+    async fn come_to_rest(&self) -> Result<(), Error> {
+        let mut phases = self.host.runtime().phase(self.host.scope(), &self.id);
+        while *phases.borrow_and_update() == Phase::Running && self.look().await?.state.run.is_none() {
+            let _ = tokio::time::timeout(LOOK, phases.changed()).await;
+        }
+        Ok(())
     }
 
     pub(crate) async fn look(&self) -> Result<Arc<Read>, Error> {

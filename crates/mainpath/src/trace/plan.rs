@@ -61,6 +61,9 @@ fn goals_refused(trace: &TraceId, ops: &[GoalOp], why: &dyn std::fmt::Display) -
 impl Trace {
     /// Changes the plan: now where no run goes on, else at the run's next checkpoint. Errors: an operation does not fit the plan.
     pub async fn goal(&self, ops: Vec<GoalOp>) -> Result<Sent, Error> {
+        if ops.is_empty() {
+            return Err(Error::of_field("ops", " is empty: say what is to be changed in the plan"));
+        }
         let read = self.look().await?;
         self.of(&read).check_goals(&ops)?;
         let mail = self.settle(Mail::Goals { ops: ops.clone() }).await?;

@@ -10,6 +10,8 @@ mod hello;
 mod many_agents;
 #[path = "../../examples/own_grader.rs"]
 mod own_grader;
+#[path = "../../examples/own_hook.rs"]
+mod own_hook;
 #[path = "../../examples/own_model.rs"]
 mod own_model;
 #[path = "../../examples/own_tool_and_rules.rs"]
@@ -24,6 +26,11 @@ mod watch_agents;
 #[tokio::test]
 async fn the_smallest_host_gives_an_answer() {
     assert_eq!(hello::hello().await.unwrap(), "It has three words.");
+}
+
+#[tokio::test]
+async fn a_hook_changes_a_call_and_is_told_of_the_end() {
+    assert_eq!(own_hook::audited().await.unwrap(), ["HELLO", "run 1 ended: \"final\""]);
 }
 
 #[tokio::test]

@@ -48,6 +48,6 @@ async fn a_trace_is_renamed_and_a_name_that_is_none_is_refused() {
     trace.rename("The work").await.unwrap();
     assert_eq!(trace.state().await.unwrap().name.as_deref(), Some("The work"));
     let error = trace.rename("two\nlines").await.unwrap_err();
-    assert_eq!((error.kind(), error.message()), (ErrorKind::Refused, "a name has 1 to 80 letters and is one line"));
+    assert_eq!((error.kind(), error.message()), (ErrorKind::Invalid, "a name has 1 to 80 letters and is one line"));
     assert_eq!(trace.state().await.unwrap().name.as_deref(), Some("The work"));
 }

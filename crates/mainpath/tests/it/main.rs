@@ -16,6 +16,7 @@ mod long_logs;
 mod mcp;
 mod misuse;
 mod operations;
+mod own_parts;
 mod past;
 mod presets;
 mod recorded;

@@ -33,8 +33,9 @@ impl ModelFacts {
         }
     }
 
-    /// Of a model that plays a script or a recording: it has no limits of its own.
-    pub(super) fn played() -> ModelFacts {
+    /// Of a model of one's own: a window of 200,000 tokens, and no price. Change what is known better, for
+    /// [`Provider::facts`](crate::Provider::facts).
+    pub fn own() -> ModelFacts {
         ModelFacts {
             context_window: 200_000,
             output_limit: 8_192,
@@ -47,9 +48,14 @@ impl ModelFacts {
                 reasoning: false,
                 structured_output: false,
             },
-            price: Some(Price::default()),
+            price: None,
             known: true,
         }
+    }
+
+    /// Of a model that plays a script: it costs nothing.
+    pub(super) fn scripted() -> ModelFacts {
+        ModelFacts { price: Some(Price::default()), ..ModelFacts::own() }
     }
 
     /// These facts with what an entry says instead.

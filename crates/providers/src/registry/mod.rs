@@ -86,6 +86,19 @@ impl Registry {
         Ok(())
     }
 
+    /// Says what is known of a model of one's own, by the name under which it is used.
+    pub fn add_own(&mut self, name: &str, facts: ModelFacts) {
+        let ModelFacts { context_window, output_limit, abilities, price, .. } = facts;
+        self.models.push(ModelEntry {
+            name: name.into(),
+            context_window: Some(context_window),
+            output_limit: Some(output_limit),
+            abilities: Some(abilities),
+            price,
+        });
+        self.models.sort_by_key(ModelEntry::weight);
+    }
+
     /// The providers, in the order in which they are looked for.
     pub fn providers(&self) -> &[ProviderProfile] {
         &self.providers
@@ -108,7 +121,11 @@ impl Registry {
     pub fn facts(&self, model: &str) -> ModelFacts {
         let model = model.trim();
         let (form, rest) = model.split_once(':').unwrap_or((model, ""));
-        let Some(provider) = self.provider(form) else { return ModelFacts::played() };
+        let fits = |entry: &&ModelEntry| entry.fits(model);
+        let Some(provider) = self.provider(form) else {
+            let bare = if form == "scripted" { ModelFacts::scripted() } else { ModelFacts::own() };
+            return self.models.iter().filter(fits).fold(bare, ModelFacts::with);
+        };
         let listed = provider.models_of.as_deref().map(|of| format!("{of}:{rest}"));
         let fits = |entry: &&ModelEntry| entry.fits(model) || listed.as_deref().is_some_and(|name| entry.fits(name));
         self.models.iter().filter(fits).fold(ModelFacts::assumed(provider), ModelFacts::with)

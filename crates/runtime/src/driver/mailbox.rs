@@ -7,7 +7,7 @@ use crate::mail::{Mail, in_order};
 use crate::prompt::gone::Gone;
 use crate::prompt::media;
 use crate::prompt::texts::offload;
-use mainpath_core::{Answered, Edit, InputKind, TimerKey, answer_due, approval_due, is_denied};
+use mainpath_core::{Answered, CallState, Edit, InputKind, TimerKey, answer_due, approval_due, is_denied};
 use mainpath_store::StoreError;
 use mainpath_tools::AskHumanArgs;
 use mainpath_types::{
@@ -101,6 +101,10 @@ impl Driver {
         if let Err(problem) = mail.redact(&self.shared.config.vault) {
             return Ok(InputKind::BadMail { problem });
         }
+        let forbidden = match &mail {
+            Mail::Approve { call, arguments: None, .. } => self.forbidden_by_now(*call).await?,
+            _ => None,
+        };
         let edited = match &mail {
             // An approval that a denial has overtaken does not reopen the call.
             Mail::Approve { call, arguments: Some(arguments), .. } if !self.is_denied(*call) => {
@@ -125,6 +129,9 @@ impl Driver {
                 }
                 Err(other) => return Err(other),
             }
+        }
+        if let (Some(forbidden), InputKind::Approve { edit, .. }) = (forbidden, &mut kind) {
+            *edit = Some(forbidden);
         }
         match &mut kind {
             InputKind::UserMessage(MessageQueued { parts, .. })
@@ -157,6 +164,25 @@ impl Driver {
             Some(arguments) => (call, arguments),
             None => (call, self.arguments(call, event).await?),
         }))
+    }
+
+    /// That the rules of now deny a call which waits for an approval: they may have become stricter since it was asked about, and no
+    /// approval overrides a denial. `None`: they do not, or they cannot be read.
+    async fn forbidden_by_now(&mut self, call: CallId) -> Result<Option<Edit>, DriveError> {
+        let asked = self.machine.state().calls.get(call).filter(|row| row.state == CallState::Asked);
+        let Some((event, tool)) = asked.map(|row| (row.arguments, row.tool.clone().unwrap_or_default())) else {
+            return Ok(None);
+        };
+        let arguments = self.arguments(call, event).await?;
+        let Ok(prepared) = self.prepared().await else { return Ok(None) };
+        self.note_origins().await?;
+        let judge_input = self.judge_input();
+        let mut gate = Gate::of(&self.shared.config, &prepared, &judge_input);
+        // Somebody is there: who would be asked has answered.
+        gate.rules.to_mut().mode = ApprovalMode::Ask;
+        let planned = gate.check(&tool, &arguments, "");
+        let denial = planned.verdict.filter(|verdict| verdict.decision == Decision::Deny);
+        Ok(denial.map(|verdict| Edit { arguments, verdict, places: Vec::new(), changed_by: Vec::new(), asking: None }))
     }
 
     /// What a call asks that waits for a person.

@@ -2,11 +2,13 @@
 
 use crate::effects::context_hooks::NamedContextHook;
 use crate::stream::notices::Notices;
+use futures_util::FutureExt;
 use mainpath_policy::ToolNames;
-use mainpath_tools::Fut;
+use mainpath_tools::{Fut, panic_text};
 use mainpath_types::{Decision, Principal, TraceId, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,7 +31,7 @@ pub enum HookPoint {
     TurnEnd,
 }
 
-/// What follows when a hook fails: it cannot be started, answers nonsense or takes too long.
+/// What follows when a hook fails: it cannot be started, answers nonsense, panics or takes too long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnFailure {
@@ -156,10 +158,13 @@ impl TraceHooks<'_> {
             if let Value::Object(event) = &mut *event {
                 event.insert("hook".into(), serde_json::to_value(point).unwrap_or_default());
             }
-            let answered = match tokio::time::timeout(hook.timeout, hook.runner.run(event)).await {
-                Ok(Ok(Value::Null)) => Ok(Answer::default()),
-                Ok(Ok(answer)) => Answer::deserialize(answer).map_err(|error| format!("its answer: {error}")),
-                Ok(Err(problem)) => Err(problem),
+            // Also what it does before it waits for anything is its author's code.
+            let asked = AssertUnwindSafe(async { hook.runner.run(event).await }).catch_unwind();
+            let answered = match tokio::time::timeout(hook.timeout, asked).await {
+                Ok(Ok(Ok(Value::Null))) => Ok(Answer::default()),
+                Ok(Ok(Ok(answer))) => Answer::deserialize(answer).map_err(|error| format!("its answer: {error}")),
+                Ok(Ok(Err(problem))) => Err(problem),
+                Ok(Err(panic)) => Err(format!("it panicked: {}", panic_text(&*panic))),
                 Err(_) => Err(format!("it took longer than {:?}", hook.timeout)),
             };
             let no =

@@ -6,6 +6,7 @@ use crate::effects::snapshots::{look_after, look_before, may_change_any_file};
 use crate::effects::tool_context::{check_redirect, patch_desk, tool_context};
 use crate::gate::judge::JudgeInput;
 use crate::prompt::texts::offload;
+use crate::shared::Shared;
 use crate::stream::hub::Live;
 use crate::stream::pieces::Pieces;
 use mainpath_core::{EffectKey, InputKind, Probed, estimate_parts, in_brief};
@@ -52,8 +53,7 @@ pub(crate) async fn run_tool(effect: EffectContext, run: ToolRun, cancel: Cancel
     }
     after_tool(&effect, &name, &arguments, &mut output).await;
     pieces.lock().unwrap_or_else(PoisonError::into_inner).end();
-    config.vault.redact_output(&mut output);
-    let tokens = estimate_parts(&output.content);
+    let Looked { mut output, tokens } = looked_through(&effect, output).await;
     let once = output.origin.is_foreign() || config.tools.doc(&name).is_some_and(|doc| doc.shown_once);
     if once && tokens >= SHOWN_ONCE_FROM {
         show_once(&name, &arguments, &mut output);
@@ -67,6 +67,37 @@ pub(crate) async fn run_tool(effect: EffectContext, run: ToolRun, cancel: Cancel
         return InputKind::ToolDead { call, attempt, output: Some(output), tokens };
     }
     InputKind::ToolFinished { call, attempt, output, tokens }
+}
+
+/// A result without secrets, and its estimated size.
+struct Looked {
+    output: ToolOutput,
+    tokens: u32,
+}
+
+/// A result of so many bytes is looked through on a thread of its own: what else the host does is not held up.
+const LARGE: usize = 256 << 10;
+
+async fn looked_through(effect: &EffectContext, mut output: ToolOutput) -> Looked {
+    let look = |shared: &Shared, output: &mut ToolOutput| {
+        shared.config.vault.redact_output(output);
+        estimate_parts(&output.content)
+    };
+    let text = |part: &Part| if let Part::Text { text } = part { text.len() } else { 0 };
+    if output.content.iter().map(text).sum::<usize>() < LARGE {
+        let tokens = look(&effect.shared, &mut output);
+        return Looked { output, tokens };
+    }
+    let (shared, origin) = (Arc::clone(&effect.shared), output.origin);
+    let looked = tokio::task::spawn_blocking(move || {
+        let tokens = look(&shared, &mut output);
+        Looked { output, tokens }
+    });
+    looked.await.unwrap_or_else(|_| {
+        let text = "The program is ending; the call was made, and its long result was not kept.";
+        let output = ToolOutput { origin, ..ToolOutput::failed("interrupted", text) };
+        Looked { tokens: estimate_parts(&output.content), output }
+    })
 }
 
 /// A result from elsewhere (a page, an MCP server, another program) of so many tokens is shown whole once.
