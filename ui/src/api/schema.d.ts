@@ -3943,7 +3943,7 @@ export interface components {
              * @description Its number in the trace, from 1.
              */
             run: number;
-            /** @description How often the model called each tool, also where the call was denied. */
+            /** @description How often each tool was called, also where the call was denied; one that was denied and then made after all is two. */
             tools: {
                 [key: string]: number;
             };
@@ -3952,7 +3952,7 @@ export interface components {
              * @description Model turns.
              */
             turns: number;
-            /** @description What its model calls used. */
+            /** @description What its model calls used, and those of the agents that it started. */
             usage: components["schemas"]["Usage"];
         };
         /** @description Of what came back. */

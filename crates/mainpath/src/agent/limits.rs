@@ -2,6 +2,7 @@
 
 use super::options::LimitOptions;
 use crate::home::limits::ms;
+use crate::values::DENY_INSTEAD;
 use crate::{Error, Home};
 use mainpath_policy::ToolNames;
 use mainpath_types::{Limits, RateLimit, ToolSpec};
@@ -86,6 +87,9 @@ fn read_rates(given: &[(String, RateLimit)], tools: &[ToolSpec]) -> Result<Vec<(
         names.check(tools.iter().map(|tool| tool.name.as_str())).map_err(wrong)?;
         if let Some(one) = names.one().filter(|one| read.iter().any(|(other, _)| other.one() == Some(*one))) {
             return Err(wrong(format!("{one} is limited twice")));
+        }
+        if rate.calls == 0 || rate.per_ms == 0 {
+            return Err(wrong(format!("{text} would have {} calls in {} ms; {DENY_INSTEAD}", rate.calls, rate.per_ms)));
         }
         read.push((names, *rate));
     }

@@ -13,7 +13,7 @@ pub use outcome::{Outcome, Status};
 pub use record::{RunRecord, SaidInTurn, is_turn};
 
 use crate::event::RunEvent;
-use crate::trace::Read;
+use crate::trace::{Point, Read};
 use crate::values::not_empty;
 use crate::watching::WatchFrom;
 use crate::{Error, ErrorKind, Trace};
@@ -175,11 +175,14 @@ impl Trace {
     /// Goes back to a message and says something else from there. 0 is before the first. Errors: as [`Trace::say`]'s, and there is no such
     /// message.
     pub async fn rewind(&self, after: Seq, text: impl Into<String>) -> Result<Run, Error> {
-        self.go_on(Mail::Rewind { after, parts: Some(vec![Part::text(not_empty("text", text)?)]) }).await
+        let text = not_empty("text", text)?;
+        self.point(Point::Message(after)).await?;
+        self.go_on(Mail::Rewind { after, parts: Some(vec![Part::text(text)]) }).await
     }
 
     /// Goes back to a message and has it answered again.
     pub async fn regenerate(&self, after: Seq) -> Result<Run, Error> {
+        self.point(Point::Message(after)).await?;
         self.go_on(Mail::Rewind { after, parts: None }).await
     }
 

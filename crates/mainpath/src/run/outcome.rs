@@ -33,7 +33,7 @@ pub struct Outcome {
     pub cost: Micros,
     /// Whether some of both was estimated, as no vendor has counted it.
     pub about: bool,
-    /// How often the model called each tool, also where the call was denied.
+    /// How often each tool was called, also where the call was denied; one that was denied and then made after all is two.
     pub tools: BTreeMap<String, u32>,
 }
 

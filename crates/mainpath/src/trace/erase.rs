@@ -1,6 +1,7 @@
 //! What was said, erased for good: from the log, its views, the index and the mirrors of sessions.
 
 use super::handle::Trace;
+use super::point::Point;
 use crate::sessions::{Held, sessions};
 use crate::{Error, Logs};
 use mainpath_runtime::Vault;
@@ -127,6 +128,11 @@ impl Trace {
     /// The same, also in these copies.
     pub async fn erase_with(&self, erasure: Erase<'_>) -> Result<Vec<(TraceId, Done)>, Error> {
         self.let_go().await?;
+        if let What::Messages(messages) = erasure.what {
+            for seq in messages {
+                self.point(Point::Message(*seq)).await?;
+            }
+        }
         let host = self.host();
         let config = host.runtime().config();
         let everywhere = Everywhere {

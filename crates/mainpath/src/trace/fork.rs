@@ -1,6 +1,7 @@
 //! A trace is copied; under a caller's key, once.
 
 use super::handle::Trace;
+use super::point::Point;
 use crate::Error;
 use crate::agent::id_of;
 use mainpath_runtime::{Runtime, RuntimeError, new_trace_id};
@@ -17,6 +18,7 @@ impl Trace {
     /// Copies the trace up to a message. The copy goes its own way. Made again under the same key ([`Trace::once`]) it is the same copy.
     pub async fn fork(&self, at: Seq) -> Result<Trace, Error> {
         self.here()?;
+        self.point(Point::Message(at)).await?;
         let (runtime, scope) = (self.host().runtime(), self.host().scope());
         let Some(once) = self.key() else {
             let id = new_trace_id((runtime.config().clock)()).map_err(|error| Error::failed(error.to_string()))?;

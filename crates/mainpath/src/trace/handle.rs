@@ -14,7 +14,9 @@ use mainpath_runtime::run_stats::{RunStats, runs};
 use mainpath_runtime::{Mail, Phase, RuntimeError, verify, views};
 use mainpath_store::{Once, ReadLog, Report, StoreError};
 use mainpath_tools::AskHumanArgs;
-use mainpath_types::{BlobHash, CallId, Event, EventId, EventKind, MailId, Message, MessageMode, Spec, TraceId};
+use mainpath_types::{
+    BlobHash, CallId, Event, EventId, EventKind, MailId, Message, MessageMode, RunCause, Spec, TraceId,
+};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -400,10 +402,14 @@ impl Trace {
         }
     }
 
-    /// Waits until this host has done what was asked for while no run went on; a run that has begun meanwhile is not waited for.
+    /// Waits until this host has done what was asked for while no run went on, such as a summary; another run that has begun meanwhile is not
+    /// waited for.
     async fn come_to_rest(&self) -> Result<(), Error> {
         let mut phases = self.host.runtime().phase(self.host.scope(), &self.id);
-        while *phases.borrow_and_update() == Phase::Running && self.look().await?.state.run.is_none() {
+        while *phases.borrow_and_update() == Phase::Running {
+            if self.look().await?.state.run.as_ref().is_some_and(|run| run.cause != RunCause::Compact) {
+                break;
+            }
             let _ = tokio::time::timeout(LOOK, phases.changed()).await;
         }
         Ok(())

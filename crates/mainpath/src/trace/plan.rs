@@ -27,7 +27,7 @@ impl ReadTrace<'_> {
 
     /// What was said in a message, as text. Errors: there is none with this number, or it has no text.
     pub async fn words(&self, seq: Seq) -> Result<String, Error> {
-        let none = || Error::new(ErrorKind::NotFound, format!("{} has no message {seq} with text", self.trace));
+        let none = || Error::invalid(format!("{} has no message {seq} with text", self.trace));
         let event = self.state.tree.node(seq).ok_or_else(none)?.event;
         let mut whole = Hydrated::new(self.bodies);
         whole.load(self.at().scoped(), event).await?;
@@ -55,7 +55,7 @@ fn goals_refused(trace: &TraceId, ops: &[GoalOp], why: &dyn std::fmt::Display) -
     let pins = ops.iter().all(|op| matches!(op, GoalOp::Pin { .. } | GoalOp::Unpin { .. }));
     let what = if pins { "the pins of" } else { "the plan of" };
     let are = if pins { "are unchanged" } else { "is unchanged" };
-    Error::failed(format!("{what} {trace} {are}: {why}"))
+    Error::new(ErrorKind::Refused, format!("{what} {trace} {are}: {why}"))
 }
 
 impl Trace {

@@ -1,5 +1,6 @@
 //! A point of a conversation: a message, the end of a turn, or where a goal was set.
 
+use super::handle::Trace;
 use super::read::ReadTrace;
 use crate::Error;
 use mainpath_core::NodeKind;
@@ -19,6 +20,14 @@ pub enum Point {
 impl From<Seq> for Point {
     fn from(message: Seq) -> Point {
         Point::Message(message)
+    }
+}
+
+impl Trace {
+    /// The message that is meant. Errors: there is none ([`ErrorKind::Invalid`](crate::ErrorKind::Invalid)).
+    pub(crate) async fn point(&self, point: Point) -> Result<Seq, Error> {
+        let read = self.look().await?;
+        self.of(&read).point(point)
     }
 }
 

@@ -32,11 +32,11 @@ async fn what_cannot_be_used_is_named_by_its_field_and_not_by_a_flag() {
 }
 
 #[tokio::test]
-async fn what_the_trace_cannot_do_now_is_refused() {
+async fn what_names_no_message_cannot_be_used() {
     let place = Place::new(COUNT);
     let run = place.agent().await.start("Count.").await.unwrap();
     let trace = run.trace().clone();
     run.outcome().await.unwrap();
     let missing = trace.fork(mainpath::types::Seq(99)).await.map(drop).unwrap_err();
-    assert_eq!(missing.kind(), ErrorKind::Refused, "{missing}");
+    assert_eq!(missing.kind(), ErrorKind::Invalid, "{missing}");
 }

@@ -49,7 +49,7 @@ async fn what_is_erased_is_in_no_export_and_the_log_still_verifies() {
     assert!(!said().await.contains("never delete"));
     assert!(copy.export(ExportFormat::Json).await.unwrap().contains("never delete"));
     assert!(trace.verify().await.unwrap().holds());
-    assert_eq!(trace.erase(What::Messages(vec![Seq(99)]), None).await.unwrap_err().kind(), ErrorKind::Failed);
+    assert_eq!(trace.erase(What::Messages(vec![Seq(99)]), None).await.unwrap_err().kind(), ErrorKind::Invalid);
 }
 
 #[tokio::test]
@@ -61,7 +61,7 @@ async fn pins_and_the_plan_change_at_once_where_no_run_goes_on() {
     assert_eq!(trace.pins().await.unwrap(), ["Never push.", "Write it, never delete."]);
     trace.unpin(1).await.unwrap();
     assert_eq!(trace.pins().await.unwrap(), ["Write it, never delete."]);
-    assert_eq!(trace.pin_message(Seq(99)).await.unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(trace.pin_message(Seq(99)).await.unwrap_err().kind(), ErrorKind::Invalid);
     assert!(trace.unpin(7).await.unwrap_err().message().contains("are unchanged"));
     let add = GoalOp::Add { description: "Tell".into(), reason: String::new(), under: None, after: None };
     assert_eq!(trace.goal(vec![add]).await.unwrap(), Sent::Applied);

@@ -61,10 +61,16 @@ async fn what_is_refused_is_an_error_and_not_the_answer_of_before() {
     assert_eq!(trace.outcome().await.map(|_| ()).unwrap_err().kind(), ErrorKind::Busy);
     run.outcome().await.unwrap();
     assert_eq!(trace.status().await.unwrap(), Status::Ended(FinishReason::Final));
-    let refused = [trace.rewind(Seq(999), "again").await.unwrap(), trace.regenerate(Seq(999)).await.unwrap()];
-    for run in refused {
-        let error = run.outcome().await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
+    let refused = [
+        trace.rewind(Seq(999), "again").await.map(drop),
+        trace.regenerate(Seq(999)).await.map(drop),
+        trace.fork(Seq(999)).await.map(drop),
+        trace.erase(What::Messages(vec![Seq(999)]), None).await.map(drop),
+        trace.pin_message(Seq(999)).await.map(drop),
+    ];
+    for error in refused.map(Result::unwrap_err) {
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+        assert!(error.message().contains("has no message 999"), "{error}");
     }
     // Nothing is left to do: that is told at once.
     assert_eq!(trace.resume().await.map(drop).unwrap_err().kind(), ErrorKind::Refused);

@@ -132,7 +132,7 @@ async fn what_speaks_no_tls_is_not_believed_to_be_https() {
     let ask = Ask::get(Url::parse(&format!("https://{host}/")).unwrap());
     let told = Client::new(&reach).send(ask, Caps::within(Duration::from_secs(60)), &|_, _| Ok(())).await;
     let Problem { code, text } = told.unwrap_err();
-    assert_eq!((code, text.starts_with("127.0.0.1 could not be reached: ")), ("connection", true), "{text}");
+    assert_eq!((code, text.starts_with("there is no secure connection to 127.0.0.1: ")), ("insecure", true), "{text}");
     server.await.unwrap();
 }
 
