@@ -83,6 +83,8 @@ pub fn retrieval(quick: bool) -> Result<Vec<Row>, Fail> {
     if open.find(&query)?.len() != 5 {
         return Err("not enough was found".into());
     }
+    // A folder that has changed within two seconds may change again without another time: it is looked through each time.
+    std::thread::sleep(std::time::Duration::from_secs(3));
     let (mut warm, mut cold) = (Vec::new(), Vec::new());
     for _ in 0..tries {
         let began = now();
