@@ -252,12 +252,14 @@ fn what_a_child_left_running_ends_with_it() {
             ("Start it.", 0) => Answer::call("bash", json!({"command": "sleep 613.07", "background": true})),
             (which, turns) => {
                 if turns > 0 {
-                    // The call has come back before the process is what it is to be.
+                    // The call has come back before the process is what it is to be; while it becomes that, nothing can be read of it.
                     let until = Instant::now() + Duration::from_secs(5);
-                    while which == "Start it." && !is_running("sleep 613.07") && Instant::now() < until {
+                    let mut runs = is_running("sleep 613.07");
+                    while which == "Start it." && !runs && Instant::now() < until {
                         std::thread::sleep(Duration::from_millis(5));
+                        runs = is_running("sleep 613.07");
                     }
-                    noted.lock().unwrap().push(is_running("sleep 613.07"));
+                    noted.lock().unwrap().push(runs);
                 }
                 match (which, turns) {
                     ("Start it.", _) => Answer::text("It runs."),
