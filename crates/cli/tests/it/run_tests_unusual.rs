@@ -202,3 +202,17 @@ fn a_run_that_was_summarised_is_a_test_which_summarises_nothing() {
     let test = tested(&place);
     assert_eq!((results(&test).len(), model.count()), (12, asked));
 }
+
+#[test]
+fn rules_of_a_person_are_kept_with_a_test_without_secrets_and_comments() {
+    let place = Place::new();
+    place.config("[secrets]\nLATER = \"lateSecretValue9876\"\n");
+    let rules = "# private: the word is Hunter-7\n[[rule]]\ndecision = \"deny\"\nmatch = [\"bash(curl -H lateSecretValue9876*)\"]\n";
+    std::fs::write(place.home.join("policy.toml"), rules).unwrap();
+    let server = scripted(vec![bash("echo one"), Answer::text("Done.")]);
+    assert_eq!(place.run_on(&server, &["--yes", "Do it."]).code, 0);
+    tested(&place);
+    let kept = std::fs::read_to_string(place.work.join(".mainpath/tests/t/rules/person.toml")).unwrap();
+    assert!(kept.starts_with("\n[[rule]]\n") && kept.contains("deny"), "{kept}");
+    assert!(!kept.contains("Hunter") && !kept.contains("lateSecretValue"), "{kept}");
+}

@@ -259,3 +259,30 @@ fn what_the_log_does_not_suffice_for_is_said_and_nothing_is_asked() {
     done.fails(1, "the log does not suffice to play step 3 as it was");
     assert_eq!((server.count(), place.traces()), (asked, traces));
 }
+
+#[test]
+fn who_goes_on_with_what_was_decided_again_is_asked_as_long_as_it_takes() {
+    let place = Place::new();
+    let script = |name: &str, text: &str| {
+        let file = place.root().join(name);
+        std::fs::write(&file, text).unwrap();
+        format!("scripted:{}", file.display())
+    };
+    let first = script("a.toml", "[[turn]]\nfinal = \"A.\"\n");
+    let other = script("b.toml", "[[turn]]\nfinal = \"B.\"\n");
+    let writes = "[[turn]]\nfinal = \"B.\"\n[[turn]]\ncalls = [{ tool = \"write_text_file\", args = { path = \"a\", content = \"x\" } }]\n\
+                  [[turn]]\nfinal = \"Written.\"\n";
+    let writes = script("c.toml", writes);
+    place.ok(&["run", "--model", &first, "Say a letter."]);
+    let trace = place.trace();
+    let done = place.run(&["fork", &trace, "--what-if", "--model", &other]);
+    assert_eq!(done.code, 0, "{done:#?}");
+    let again = place.traces().into_iter().find(|other| *other != trace).unwrap();
+    let done = place.run(&["run", "--trace", &again, "--model", &writes, "--park", "Write it."]);
+    assert_eq!(done.code, 5, "it waits: {done:#?}");
+    // A log that is damaged is not decided again as far as it goes.
+    let log = String::from_utf8(place.log(&trace)).unwrap();
+    std::fs::write(place.file(&trace, "events.jsonl"), log.replacen("letter", "number", 1)).unwrap();
+    place.run(&["fork", &trace, "--what-if"]).fails(1, "its log is damaged");
+    place.run(&["test", "add", &trace]).fails(1, "its log is damaged");
+}

@@ -11,6 +11,8 @@ use crate::rules::read_files;
 use crate::trace::Read;
 use crate::what_if::spec_at;
 use crate::{Error, ErrorKind, Installation};
+use mainpath_core::pending;
+use mainpath_runtime::Waiting;
 use mainpath_store::scheduler::system_clock;
 use mainpath_types::{EventKind, RuleText, TraceId, format_time, text_of};
 use std::path::{Path, PathBuf};
@@ -50,9 +52,7 @@ impl Installation {
         let begun = read.log.events.iter().find(|event| matches!(event.kind, EventKind::RunStarted(_)));
         let begun = begun.map_or(read.log.head, |event| event.id);
         let spec = spec_at(&read.log.events, begun).map_err(|_| refused("it has no agent"))?.clone();
-        if read.state.run.is_some() {
-            return Err(refused("a run of it goes on; wait for its end, or stop it"));
-        }
+        self.check_stands(trace, &read).await.map_err(|why| refused(&why))?;
         if let Some(message) = first_under_another(&read, begun, &spec) {
             let why = format!("its agent was changed before message {message}; fork it at a message before");
             return Err(refused(&why));
@@ -102,8 +102,37 @@ impl Installation {
         let further = std::env::var_os("MAINPATH_ORG_POLICY").filter(|file| !file.is_empty()).map(PathBuf::from);
         let organisation = [Some(PathBuf::from("/etc/mainpath/policy.toml")), further];
         let [first, second] = organisation;
-        rules_in([first, second, Some(person)])
+        let mut rules = rules_in([first, second, Some(person)])?;
+        // They go where others read them.
+        rules.iter_mut().for_each(|rule| rule.text = self.vault.redact(&without_comments(&rule.text)));
+        Ok(rules)
     }
+
+    /// Errors: a trace can be no test as it stands.
+    async fn check_stands(&self, trace: &TraceId, read: &Read) -> Result<(), String> {
+        if let Some(damage) = &read.log.damage {
+            return Err(format!("its log is damaged: {damage}"));
+        }
+        if read.state.run.is_none() {
+            return Ok(());
+        }
+        if self.logs.at(trace).driver().await.map_err(|error| error.to_string())?.is_some() {
+            return Err("a run of it goes on; wait for its end, or stop it".into());
+        }
+        let pending = pending(&read.state);
+        Err(match Waiting::among(&pending).is_empty() {
+            true => "its run was interrupted; resume it, or stop it".into(),
+            false => "its run waits for a decision or an answer; give it, or stop it".into(),
+        })
+    }
+}
+
+/// The same rules without lines that are comments, each line where it was. What cannot be told for certain stays.
+fn without_comments(text: &str) -> String {
+    let bare: Vec<&str> = text.lines().map(|line| if line.trim_start().starts_with('#') { "" } else { line }).collect();
+    let bare = bare.join("\n") + "\n";
+    let read = |text: &str| toml::from_str::<toml::Table>(text).ok();
+    if read(&bare).is_some() && read(&bare) == read(text) { bare } else { text.into() }
 }
 
 /// The rules of these files, each as a file of the test. Those that are not there have none.

@@ -375,7 +375,7 @@ impl Trace {
     }
 
     /// Sends what takes effect also while no run goes on.
-    pub(super) async fn settle(&self, mail: Mail) -> Result<MailId, Error> {
+    pub(crate) async fn settle(&self, mail: Mail) -> Result<MailId, Error> {
         let is_running = self.look().await?.state.run.is_some();
         let (runtime, scope) = (self.host.runtime(), self.host.scope());
         let id = self.put(&mail).await?;

@@ -12,13 +12,13 @@ use crate::recorded::{
     Difference, PlaySeed, PlaySetup, RecordedAnswer, RecordedStep, common_hash, differ_in_verdicts,
     differ_only_in_calls, first_difference, first_under_another, play, recording, step_messages, steps,
 };
-use crate::trace::{Read, Restore};
+use crate::trace::{Read, Restore, spec_of};
 use crate::{Error, ErrorKind, Installation, Trace, launcher};
 use mainpath_runtime::{EnvModels, Mail, Models, new_trace_id};
 use mainpath_store::scheduler::system_clock;
 use mainpath_types::{
-    Access, ApprovalMode, Copied, EffectClass, EventId, EventKind, MessageMode, Part, Protocol, RunRules, Seq, Spec,
-    TraceId,
+    Access, ApprovalMode, Copied, EffectClass, EventId, EventKind, Limits, MessageMode, Part, Protocol, RunRules, Seq,
+    Spec, TraceId,
 };
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -79,6 +79,10 @@ impl Installation {
         let refused = |error: Error| Error::new(ErrorKind::Refused, format!("{from}: {}", error.message()));
         let at = self.logs.at(from);
         let read = Read::of(at).await?;
+        if let Some(damage) = &read.log.damage {
+            let why = format!("{from}: its log is damaged, so that not all of it can be decided again: {damage}");
+            return Err(Error::new(ErrorKind::Refused, why));
+        }
         let mut recording = recording(at, &read).await.map_err(refused)?;
         let of = self.logs.of(from, &read.log, &read.state, &read);
         let reached = of.reached(what.at)?;
@@ -298,6 +302,11 @@ impl Again<'_> {
             let problem =
                 format!("stopped; what was done by then is in trace {id}, and its copy of the folder is removed");
             return Err(Error::failed(problem));
+        }
+        // Who goes on with it later is asked in peace.
+        if let Some(lasting) = spec_of(&trace.look().await?.log).cloned() {
+            let limits = Limits { approval_timeout_ms: self.what.spec.limits.approval_timeout_ms, ..lasting.limits };
+            trace.settle(Mail::SetSpec { spec: Box::new(Spec { limits, ..lasting }) }).await?;
         }
         outcome.folder = Some(held.keep());
         outcome.refused = answers.refused.load(Ordering::Relaxed);
