@@ -1,13 +1,11 @@
 //! What went wrong on the way to a server, in words.
 
-use crate::cause::{cause, innermost};
+use crate::cause::innermost;
 use crate::reach::Blocked;
 use mainpath_tools::Problem;
+use mainpath_types::cause;
 use reqwest::Url;
 use std::time::Duration;
-
-/// The code of a server whose certificate is not trusted, or that does not speak TLS.
-const INSECURE: &str = "insecure";
 
 /// A request that got no answer, or only a part of one.
 pub(crate) fn failed(error: &reqwest::Error, url: &Url) -> Problem {
@@ -16,8 +14,8 @@ pub(crate) fn failed(error: &reqwest::Error, url: &Url) -> Problem {
     }
     let (host, why) = (url.host_str().unwrap_or_default(), innermost(error));
     if let Some(tls) = cause::<rustls::Error>(error) {
-        // It does not pass by itself.
-        return Problem::new(INSECURE, format!("there is no secure connection to {host}: {tls}."));
+        // A certificate that is not trusted, or no TLS at all: that does not pass by itself.
+        return Problem::new("insecure", format!("there is no secure connection to {host}: {tls}."));
     }
     let text = if error.is_connect() {
         format!("{host} could not be reached: {why}.")

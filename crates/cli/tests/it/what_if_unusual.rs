@@ -211,6 +211,13 @@ fn a_run_that_reached_its_limit_goes_on_only_where_the_limit_is_another() {
     assert_eq!(place.text("ran"), "one\ntwo\n");
 }
 
+/// A run that has agents greet; gives its trace.
+fn greeted(place: &Place, server: &ModelServer) -> String {
+    let done = place.run_on(server, &["--yes", "Have me greeted."]);
+    assert_eq!(done.code, 0, "{done:#?}");
+    place.traces().into_iter().find(|trace| !trace.contains('@')).unwrap()
+}
+
 #[test]
 fn a_run_that_started_agents_equals_itself_and_starts_none() {
     let place = Place::new();
@@ -224,9 +231,7 @@ fn a_run_that_started_agents_equals_itself_and_starts_none() {
         };
         answer.into()
     });
-    let done = place.run_on(&server, &["--yes", "Have me greeted."]);
-    assert_eq!(done.code, 0, "{done:#?}");
-    let trace = place.traces().into_iter().find(|trace| !trace.contains('@')).unwrap();
+    let trace = greeted(&place, &server);
     let (asked, traces) = (server.count(), place.traces());
     let done = place.run(&["fork", &trace, "--what-if"]);
     assert_eq!(done.code, 0, "{done:#?}");
@@ -249,9 +254,7 @@ fn what_the_log_does_not_suffice_for_is_said_and_nothing_is_asked() {
         };
         answer.into()
     });
-    let done = place.run_on(&server, &["--yes", "Have me greeted."]);
-    assert_eq!(done.code, 0, "{done:#?}");
-    let trace = place.traces().into_iter().find(|trace| !trace.contains('@')).unwrap();
+    let trace = greeted(&place, &server);
     let (asked, traces) = (server.count(), place.traces());
     let done = place.run(&["fork", &trace, "--what-if"]);
     done.fails(1, "the log does not suffice to play step 3 as it was");

@@ -400,21 +400,20 @@ fn priced(spec: &Spec, basis: Basis<'_>) -> Result<(), Error> {
     let models = std::iter::once(&spec.model).chain(spec.fallback.iter().map(|other| &other.model));
     let mut unpriced = models.filter(|model| basis.models.facts(model).price.is_none());
     let Some(model) = unpriced.next() else { return Ok(()) };
-    let place = match basis.home.is_by_hand() {
-        true if basis.models.provider(model.split(':').next().unwrap_or_default()).is_none() => {
-            let line = format_args!(" needs the price of {model}, which is unknown; say it in its Provider::facts");
-            return Err(Error::of_field("limits.money", line));
-        }
-        true => "HostBuilder::registry, by Registry::add_models".into(),
-        false => basis.home.config_dir().join("models.toml").display().to_string(),
+    let form = model.split(':').next().unwrap_or_default();
+    let help = if basis.models.provider(form).is_none() {
+        "say it in its Provider::facts".to_owned()
+    } else {
+        let place = match basis.home.is_by_hand() {
+            true => "HostBuilder::registry, by Registry::add_models".into(),
+            false => basis.home.config_dir().join("models.toml").display().to_string(),
+        };
+        format!(
+            "set the price of a million tokens in {place} ($1.25 is 1250000): model = [{{ name = {model:?}, price = {{ input = 1250000, \
+             output = 10000000 }} }}]"
+        )
     };
-    Err(Error::of_field(
-        "limits.money",
-        format_args!(
-            " needs the price of {model}, which is unknown; set the price of a million tokens \
-         in {place} ($1.25 is 1250000): model = [{{ name = {model:?}, price = {{ input = 1250000, output = 10000000 }} }}]"
-        ),
-    ))
+    Err(Error::of_field("limits.money", format_args!(" needs the price of {model}, which is unknown; {help}")))
 }
 
 /// The window, and the part of it that is kept free for the answer.

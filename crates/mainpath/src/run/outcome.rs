@@ -6,7 +6,7 @@ use crate::{Error, ErrorKind, Trace};
 use mainpath_core::{Bodies, State, pending};
 use mainpath_runtime::run_stats::runs;
 use mainpath_runtime::{Events, Waiting, views};
-use mainpath_types::{Event, EventId, EventKind, FinishReason, Micros, ModelError, Spent, Usage};
+use mainpath_types::{Event, EventId, EventKind, FinishReason, Micros, ModelError, Usage};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -134,8 +134,7 @@ impl Trace {
             EventKind::RunFinished(data) => Some(data),
             _ => None,
         });
-        let spent = finished
-            .map_or_else(|| stats.counts.spent(), |end| Spent { usage: end.usage, cost: end.cost, about: end.about });
+        let Some(finished) = finished else { return Ok(None) };
         Ok(Some(Outcome {
             run: stats.run,
             reason: ending.reason,
@@ -143,9 +142,9 @@ impl Trace {
             is_said: ending.is_said,
             error: (ending.reason == FinishReason::ModelError).then(|| last_failure(events)).flatten(),
             turns: stats.counts.turns.count,
-            usage: spent.usage,
-            cost: spent.cost,
-            about: spent.about,
+            usage: finished.usage,
+            cost: finished.cost,
+            about: finished.about,
             tools: stats.counts.tools.iter().map(|(name, tool)| (name.clone(), tool.calls)).collect(),
         }))
     }

@@ -303,7 +303,7 @@ impl Again<'_> {
                 format!("stopped; what was done by then is in trace {id}, and its copy of the folder is removed");
             return Err(Error::failed(problem));
         }
-        // Who goes on with it later is asked in peace.
+        // Who continues it later is asked as long as it takes.
         if let Some(lasting) = spec_of(&trace.look().await?.log).cloned() {
             let limits = Limits { approval_timeout_ms: self.what.spec.limits.approval_timeout_ms, ..lasting.limits };
             trace.settle(Mail::SetSpec { spec: Box::new(Spec { limits, ..lasting }) }).await?;

@@ -9,15 +9,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum Choice {
-    #[allow(dead_code, reason = "only its schema counts")]
     Circle { radius: u8 },
-    #[allow(dead_code, reason = "only its schema counts")]
     Square { side: u8 },
 }
 
@@ -59,7 +56,11 @@ async fn arguments_may_be_a_map_or_any_object_and_a_choice_between_shapes_is_ref
     // What has fields takes no others, as before.
     let said = called(CountWords, &json!({"text": "a"})).await;
     assert!(said.contains("own") && !said.contains("got"), "{said}");
-    let choice = tool_fn("own", "Takes a shape.", |_: Choice| async { "never" });
+    let choice = tool_fn("own", "Takes a shape.", |shape: Choice| async move {
+        match shape {
+            Choice::Circle { radius: size } | Choice::Square { side: size } => size.to_string(),
+        }
+    });
     let error = Host::builder().in_memory().tool(choice).build().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert!(error.message().contains("\"own\" are a choice between shapes (oneOf)"), "{error}");
@@ -310,26 +311,26 @@ async fn the_shortest_time_is_a_limit_and_wrong_arguments_of_an_approval_are_one
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "current_thread")]
 async fn a_result_of_megabytes_holds_up_nothing_else_of_the_host() {
     let place = Place::new("[[turn]]\ncalls = [{ tool = \"big\" }]\n[[turn]]\nfinal = \"Done.\"\n");
     let big =
-        tool_fn("big", "Says much.", |(): ()| async { "some words and more of them, key=abc123 ".repeat(100_000) });
+        tool_fn("big", "Says much.", |(): ()| async { "some words and more of them, key=abc123 ".repeat(200_000) });
     let host = Host::builder().in_memory().tool(big.effect(EffectClass::ReadOnly)).build().await.unwrap();
     let run = host.agent(place.model()).workspace(place.work()).start("Go.").await.unwrap();
-    let late = Arc::new(AtomicUsize::new(0));
-    let (seen, ticks) = (Arc::clone(&late), async {
+    let (began, mut longest) = (Instant::now(), Duration::ZERO);
+    let outcome = {
+        let mut ended = std::pin::pin!(run.outcome());
         loop {
             let before = Instant::now();
-            tokio::time::sleep(Duration::from_millis(5)).await;
-            seen_late(&late, before.elapsed());
+            tokio::select! {
+                outcome = &mut ended => break outcome.unwrap(),
+                () = tokio::time::sleep(Duration::from_millis(2)) => longest = longest.max(before.elapsed()),
+            }
         }
-    });
-    let outcome = tokio::select! { outcome = run.outcome() => outcome.unwrap(), () = ticks => unreachable!() };
+    };
     assert_eq!(outcome.reason, FinishReason::Final);
-    println!("the longest that the host's own timer was late: {} ms", seen.load(Ordering::Relaxed));
-}
-
-fn seen_late(late: &AtomicUsize, took: Duration) {
-    late.fetch_max(usize::try_from(took.as_millis()).unwrap_or(usize::MAX), Ordering::Relaxed);
+    // On the one thread of this host nothing else ran for so long at once, of all that the run took.
+    let all = began.elapsed();
+    assert!(longest * 2 < all, "{longest:?} of {all:?}");
 }

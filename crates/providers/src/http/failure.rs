@@ -2,26 +2,10 @@
 
 use super::client::CONNECT_TIMEOUT;
 use crate::words::{error, innermost, one_line};
-use mainpath_types::{ModelError, ModelErrorKind};
+use mainpath_types::{ModelError, ModelErrorKind, cause};
 use std::error::Error;
 use std::io;
 use std::time::Duration;
-
-/// The first error in the chain of causes that is a `T`, also where an [`io::Error`] carries it.
-fn cause<'a, T: Error + 'static>(top: &'a (dyn Error + 'static)) -> Option<&'a T> {
-    let mut next: Option<&'a (dyn Error + 'static)> = Some(top);
-    while let Some(here) = next {
-        if let Some(found) = here.downcast_ref::<T>() {
-            return Some(found);
-        }
-        let carried = here.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        next = match carried {
-            Some(inner) => Some(inner as &(dyn Error + 'static)),
-            None => here.source(),
-        };
-    }
-    None
-}
 
 /// No answer came, not even its first line.
 pub(crate) fn before_answer(failure: &reqwest::Error, url: &str) -> ModelError {

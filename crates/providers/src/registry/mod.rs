@@ -121,13 +121,14 @@ impl Registry {
     pub fn facts(&self, model: &str) -> ModelFacts {
         let model = model.trim();
         let (form, rest) = model.split_once(':').unwrap_or((model, ""));
-        let fits = |entry: &&ModelEntry| entry.fits(model);
-        let Some(provider) = self.provider(form) else {
-            let bare = if form == "scripted" { ModelFacts::scripted() } else { ModelFacts::own() };
-            return self.models.iter().filter(fits).fold(bare, ModelFacts::with);
+        let provider = self.provider(form);
+        let bare = match provider {
+            Some(provider) => ModelFacts::assumed(provider),
+            None if form == "scripted" => ModelFacts::scripted(),
+            None => ModelFacts::own(),
         };
-        let listed = provider.models_of.as_deref().map(|of| format!("{of}:{rest}"));
+        let listed = provider.and_then(|provider| provider.models_of.as_deref()).map(|of| format!("{of}:{rest}"));
         let fits = |entry: &&ModelEntry| entry.fits(model) || listed.as_deref().is_some_and(|name| entry.fits(name));
-        self.models.iter().filter(fits).fold(ModelFacts::assumed(provider), ModelFacts::with)
+        self.models.iter().filter(fits).fold(bare, ModelFacts::with)
     }
 }
