@@ -123,7 +123,7 @@ pub use problem::Problem;
 pub use process_tools::{ProcessList, ProcessOutput, ProcessStop};
 pub use processes::Processes;
 pub use read::ReadTextFile;
-pub use registry::{Planned, Tools};
+pub use registry::{Planned, Tools, is_large, unkept};
 pub use sandbox::Sandbox;
 pub use snapshot::{MOST_CHANGES, Snapshot};
 pub use take::TakeChanges;

@@ -3,7 +3,7 @@
 use crate::answers::{Answers, AskedCall};
 use crate::arguments::{Arguments, map_strings, typed};
 use crate::words::count;
-use crate::work::panic_text;
+use crate::work::{blocking, panic_text};
 use crate::{Bash, EditTextFile, Glob, Grep, ListFiles, ReadTextFile, WriteTextFile};
 use crate::{DynTool, Fut, ProbeAnswer, Problem, Scene, Tool, ToolContext, ToolDoc, Touched, Touches, Workspace};
 use crate::{ExpandWindow, GoalTool, ListCalls, LoadOlderMessages, RecallResult};
@@ -303,8 +303,15 @@ impl Tools {
             },
             Err(problem) => problem.into(),
         };
-        redact(&mut output, &|text| secrets.redact(text));
-        output
+        if !is_large(&output) {
+            redact(&mut output, &|text| secrets.redact(text));
+            return output;
+        }
+        let redacted = blocking(move || {
+            redact(&mut output, &|text| secrets.redact(text));
+            output
+        });
+        redacted.await.unwrap_or_else(|_| unkept())
     }
 
     async fn answered(&self, entry: &Entry, arguments: &Value, ctx: &ToolContext) -> Option<ToolOutput> {
@@ -391,6 +398,20 @@ async fn timed(entry: &Entry, args: Value, ctx: &ToolContext) -> ToolOutput {
 
 fn millis(time: Duration) -> Millis {
     time.as_millis().try_into().unwrap_or(Millis::MAX)
+}
+
+/// Results of so many bytes are looked through on a thread of their own: what else the host does is not held up.
+const LARGE: usize = 256 << 10;
+
+/// Whether a result is so long that nothing should look through it on a thread of the host's tasks.
+pub fn is_large(output: &ToolOutput) -> bool {
+    let text = |part: &Part| if let Part::Text { text } = part { text.len() } else { 0 };
+    output.content.iter().map(text).sum::<usize>() >= LARGE
+}
+
+/// What stands for a long result that could not be looked through, since the program ends.
+pub fn unkept() -> ToolOutput {
+    ToolOutput::failed("interrupted", "Mainpath is shutting down; the call was made, and its long result was not kept.")
 }
 
 /// Keeps the first `most` characters of the texts and says how many more there were.

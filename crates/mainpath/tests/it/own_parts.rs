@@ -316,7 +316,8 @@ async fn a_result_of_megabytes_holds_up_nothing_else_of_the_host() {
     let place = Place::new("[[turn]]\ncalls = [{ tool = \"big\" }]\n[[turn]]\nfinal = \"Done.\"\n");
     let big =
         tool_fn("big", "Says much.", |(): ()| async { "some words and more of them, key=abc123 ".repeat(200_000) });
-    let host = Host::builder().in_memory().tool(big.effect(EffectClass::ReadOnly)).build().await.unwrap();
+    let data = place.work().parent().unwrap().join("data");
+    let host = Host::builder().data_dir(data).tool(big.effect(EffectClass::ReadOnly)).build().await.unwrap();
     let run = host.agent(place.model()).workspace(place.work()).start("Go.").await.unwrap();
     let (began, mut longest) = (Instant::now(), Duration::ZERO);
     let outcome = {

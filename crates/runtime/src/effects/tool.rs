@@ -11,7 +11,7 @@ use crate::stream::hub::Live;
 use crate::stream::pieces::Pieces;
 use mainpath_core::{EffectKey, InputKind, Probed, estimate_parts, in_brief};
 use mainpath_policy::Grant;
-use mainpath_tools::ProbeAnswer;
+use mainpath_tools::{ProbeAnswer, is_large, unkept};
 use mainpath_types::{ChildPatch, EffectClass, Origin, Part, ToolOutput, text_of};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -75,27 +75,23 @@ struct Looked {
     tokens: u32,
 }
 
-/// A result of so many bytes is looked through on a thread of its own: what else the host does is not held up.
-const LARGE: usize = 256 << 10;
-
+/// A large one is looked through on a thread of its own.
 async fn looked_through(effect: &EffectContext, mut output: ToolOutput) -> Looked {
     let look = |shared: &Shared, output: &mut ToolOutput| {
         shared.config.vault.redact_output(output);
         estimate_parts(&output.content)
     };
-    let text = |part: &Part| if let Part::Text { text } = part { text.len() } else { 0 };
-    if output.content.iter().map(text).sum::<usize>() < LARGE {
+    if !is_large(&output) {
         let tokens = look(&effect.shared, &mut output);
         return Looked { output, tokens };
     }
-    let (shared, origin) = (Arc::clone(&effect.shared), output.origin);
+    let shared = Arc::clone(&effect.shared);
     let looked = tokio::task::spawn_blocking(move || {
         let tokens = look(&shared, &mut output);
         Looked { output, tokens }
     });
     looked.await.unwrap_or_else(|_| {
-        let text = "The program is ending; the call was made, and its long result was not kept.";
-        let output = ToolOutput { origin, ..ToolOutput::failed("interrupted", text) };
+        let output = unkept();
         Looked { tokens: estimate_parts(&output.content), output }
     })
 }
