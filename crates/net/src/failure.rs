@@ -1,9 +1,8 @@
 //! What went wrong on the way to a server, in words.
 
-use crate::cause::innermost;
+use crate::cause::{cause, innermost};
 use crate::reach::Blocked;
 use mainpath_tools::Problem;
-use mainpath_types::cause;
 use reqwest::Url;
 use std::time::Duration;
 

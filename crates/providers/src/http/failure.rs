@@ -2,10 +2,23 @@
 
 use super::client::CONNECT_TIMEOUT;
 use crate::words::{error, innermost, one_line};
-use mainpath_types::{ModelError, ModelErrorKind, cause};
+use mainpath_types::{ModelError, ModelErrorKind};
 use std::error::Error;
 use std::io;
 use std::time::Duration;
+
+/// The first error in the chain of causes that is a `T`, also where an [`io::Error`] carries it.
+fn cause<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
+    let mut next = Some(error);
+    while let Some(at) = next {
+        if let Some(found) = at.downcast_ref::<T>() {
+            return Some(found);
+        }
+        let carried = at.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        next = carried.map(|inner| inner as &(dyn Error + 'static)).or_else(|| at.source());
+    }
+    None
+}
 
 /// No answer came, not even its first line.
 pub(crate) fn before_answer(failure: &reqwest::Error, url: &str) -> ModelError {
