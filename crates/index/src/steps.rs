@@ -4,7 +4,8 @@ use crate::found::Step;
 use mainpath_core::result_text;
 use mainpath_policy::argument_values;
 use mainpath_types::{
-    CallId, CallResolved, Event, EventKind, Micros, ModelFinished, Part, RecordedCall, Resolution, Spec,
+    ApprovalGranted, CallId, CallResolved, Event, EventKind, Micros, ModelFinished, Part, RecordedCall, Resolution,
+    Spec,
 };
 use serde_json::Value;
 use std::collections::HashMap;
@@ -42,6 +43,11 @@ impl<'a> Steps<'a> {
                     self.calls.insert(data.made(), at);
                 }
             }
+            EventKind::ApprovalGranted(ApprovalGranted { call, arguments: Some(edited), .. }) => {
+                if let Some(step) = self.step_of(*call) {
+                    step.arguments = kept(edited);
+                }
+            }
             EventKind::CallResolved(data) => self.resolve(data, said),
             _ => {}
         }
@@ -50,6 +56,10 @@ impl<'a> Steps<'a> {
     /// All of them.
     pub fn done(self) -> Vec<Step> {
         self.steps
+    }
+
+    fn step_of(&mut self, call: CallId) -> Option<&mut Step> {
+        self.calls.get(&call).and_then(|at| self.steps.get_mut(*at))
     }
 
     fn blank(&self) -> Step {
@@ -88,7 +98,7 @@ impl<'a> Steps<'a> {
     }
 
     fn resolve(&mut self, data: &CallResolved, said: &dyn Fn(&[Part]) -> String) {
-        let Some(step) = self.calls.get(&data.call).and_then(|at| self.steps.get_mut(*at)) else { return };
+        let Some(step) = self.step_of(data.call) else { return };
         step.outcome = data.resolution.as_str();
         step.code = data.failure().unwrap_or_default();
         step.failure = match step.code.is_empty() {

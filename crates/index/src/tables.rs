@@ -17,7 +17,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Another one, and the file is made anew.
-const VERSION: i64 = 10;
+const VERSION: i64 = 11;
 /// How long another process may be waited for: it may be reading a large log.
 const PATIENCE: Duration = Duration::from_secs(10);
 

@@ -78,6 +78,7 @@ pub mod skills;
 pub mod testing;
 pub mod text;
 pub mod trace;
+mod trial;
 pub mod values;
 pub mod watching;
 #[cfg(feature = "home")]

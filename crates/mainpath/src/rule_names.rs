@@ -29,7 +29,8 @@ impl RuleNames {
         }
     }
 
-    /// Checks the rules that a caller gives one by one. Errors: the list of one that names no tool, and what may have been meant.
+    /// Checks the rules and breakpoints that a caller gives one by one. Errors: the list of one that names no tool, and what may have been
+    /// meant.
     pub fn check(&self, rules: &RunRules) -> Result<(), Error> {
         check_singles(rules, |pattern| self.known(pattern)).map(drop)
     }

@@ -241,7 +241,7 @@ pub(crate) fn check_given(rules: &RunRules, tools: &Tools, others: &[String]) ->
 /// Reads the rules of a run that are given one by one, and holds what each names to `check`. Errors: the list of one that cannot be read,
 /// or that `check` refuses.
 pub(crate) fn check_singles(rules: &RunRules, check: impl Fn(&str) -> Result<(), String>) -> Result<Policy, Error> {
-    check_breakpoints(rules)?;
+    check_breakpoints(rules, &check)?;
     let RunRules { allow, ask, deny, .. } = rules;
     let lists = [
         (Decision::Allow, "rules.allow", allow),
@@ -259,11 +259,16 @@ pub(crate) fn check_singles(rules: &RunRules, check: impl Fn(&str) -> Result<(),
     Ok(policy)
 }
 
-/// Checks the breakpoints of a run. Errors: one cannot be read; where, and what is expected there.
-fn check_breakpoints(rules: &RunRules) -> Result<(), Error> {
+/// Checks the breakpoints of a run, and the tools that they name in full. Errors: one cannot be read; where, and what is expected there; or
+/// `check` refuses a tool.
+fn check_breakpoints(rules: &RunRules, check: &impl Fn(&str) -> Result<(), String>) -> Result<(), Error> {
     for text in &rules.breakpoints {
         let bad = |wrong: PredicateError| Error::of_field("rules.breakpoints", format_args!(" {text:?}, {wrong}"));
-        Predicate::breakpoint(text).map_err(bad)?;
+        let read = Predicate::breakpoint(text).map_err(bad)?;
+        for tool in read.tools() {
+            check(tool)
+                .map_err(|problem| Error::of_field("rules.breakpoints", format_args!(" {text:?}: {problem}")))?;
+        }
     }
     Ok(())
 }

@@ -27,6 +27,9 @@ pub fn judge(rules: &Rules, facts: &CallFacts) -> Verdict {
     decide(rules, facts, &weigh_unless_settled(rules, facts, None))
 }
 
+/// The rule that allows what would be asked about, in a run that was started with `--yes`.
+pub const BY_YES: &str = "flag.yes";
+
 /// How the reason ends of a denial in a run without a person to ask.
 pub const NON_INTERACTIVE: &str = "This run is non-interactive.";
 /// How it ended in logs of before.
@@ -153,7 +156,7 @@ fn decide(rules: &Rules, facts: &CallFacts, findings: &[Finding]) -> Verdict {
     match (found.decision, rules.mode) {
         (Decision::Allow | Decision::Deny, _) | (Decision::Ask, ApprovalMode::Ask) => as_found(),
         (Decision::Ask, ApprovalMode::Yes) if found.firm => as_found(),
-        (Decision::Ask, ApprovalMode::Yes) => verdict(Decision::Allow, "flag.yes", "The run was started with --yes."),
+        (Decision::Ask, ApprovalMode::Yes) => verdict(Decision::Allow, BY_YES, "The run was started with --yes."),
         (Decision::Ask, ApprovalMode::Deny) if found.by_rule => {
             verdict(Decision::Deny, &found.rule, format!("{} {NON_INTERACTIVE}", found.reason))
         }

@@ -28,7 +28,7 @@ pub struct PlayArgs {
     #[arg(value_name = "TRACE")]
     pub traces: Vec<String>,
     /// So many times as fast as it was, such as 2 or 0.5; `max` does not wait [default: 1 in a terminal, otherwise max]
-    #[arg(long, value_name = "N|max", value_parser = play_speed)]
+    #[arg(long, value_name = "N|max", value_parser = play_speed, allow_negative_numbers = true)]
     pub speed: Option<PlaySpeed>,
     /// The first event to show (see `mainpath show --events`)
     #[arg(long, value_name = "EVENT", default_value_t = 1)]
@@ -170,6 +170,8 @@ fn approvals(printer: &mut Printer, event: &Event, told: &mut BTreeSet<CallAt>) 
         }
     }
     if let EventKind::ApprovalGranted(data) = &event.kind {
-        printer.line("·", &format!("{} approved call {}", data.by.as_str(), data.call));
+        let edited = data.arguments.as_deref().map(|arguments| format!(" with other arguments: {}", gist(arguments)));
+        let edited = edited.unwrap_or_default();
+        printer.line("·", &format!("{} approved call {}{edited}", data.by.as_str(), data.call));
     }
 }

@@ -6,7 +6,7 @@ use crate::traces::past;
 use crate::ui::out::out;
 use crate::ui::text::{gist, one_line, short, were};
 use clap::Args;
-use mainpath::backtest::JudgedCall;
+use mainpath::backtest::{JudgedCall, Unjudged};
 use mainpath::policy::{Breach, Budget, Checks, Folders};
 use mainpath::tools::Workspace;
 use mainpath::types::{Event, EventKind, Micros, Price, Spec, Verdict};
@@ -65,13 +65,16 @@ pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
         app.sources.load_for(spec)?;
     }
     let judged = app.past_judge().calls(&log);
-    let differs = |one: &&JudgedCall<'_>| one.now.as_ref().map_or(true, |now| now.decision != one.then.decision);
-    let (all, changed) = (judged.len(), judged.iter().filter(differs).count());
-    for one in judged.iter().filter(|one| args.all || differs(one)) {
+    let differs = |one: &&JudgedCall<'_>| one.now.as_ref().is_ok_and(|now| now.decision != one.then.decision);
+    let unknown = |one: &&JudgedCall<'_>| one.now.is_err();
+    for one in judged.iter().filter(|one| args.all || differs(one) || unknown(one)) {
         tell(one, args.json)?;
     }
     if !args.json {
-        out(&format!("{trace}: {} checked; {changed} would be decided differently now", were(all as u64, "call")))?;
+        let (changed, unknown) = (judged.iter().filter(differs).count(), judged.iter().filter(unknown).count());
+        let checked = were((judged.len() - unknown) as u64, "call");
+        let rest = if unknown > 0 { format!("; {unknown} cannot be judged") } else { String::new() };
+        out(&format!("{trace}: {checked} checked; {changed} would be decided differently now{rest}"))?;
     }
     let home = std::env::var("HOME").unwrap_or_default();
     let folders =
@@ -169,10 +172,10 @@ fn tell(one: &JudgedCall<'_>, as_json: bool) -> Result<(), Failure> {
         return out(&line.to_string());
     }
     let said = |verdict: &Verdict| format!("{} by {}", verdict.decision.as_str(), verdict.rule);
-    let now = match now {
-        Ok(now) => said(now),
-        Err(why) => format!("cannot be checked any more: {}", why.words()),
-    };
     out(&format!("{call} {}: {}", one_line(tool), short(&gist(arguments), 80)))?;
-    out(&format!("    then {}, now {now}", said(then)))
+    out(&match now {
+        Ok(now) => format!("    then {}, now {}", said(then), said(now)),
+        Err(Unjudged::Imported) => format!("    {}", Unjudged::Imported.words()),
+        Err(why) => format!("    then {}, now it cannot be judged: {}", said(then), why.words()),
+    })
 }

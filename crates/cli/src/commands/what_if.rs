@@ -73,6 +73,7 @@ pub async fn what_if(
             break;
         }
     }
+    let is_whole = outcomes.iter().all(|outcome| outcome.problem.is_none());
     match how.times {
         None if as_json => out(&json!(outcomes.first()).to_string())?,
         None => {}
@@ -85,7 +86,7 @@ pub async fn what_if(
             }
         }
     }
-    Ok(Exit::Ok)
+    Ok(if is_whole { Exit::Ok } else { Exit::Error })
 }
 
 fn tell(outcome: &WhatIfOutcome) -> Result<(), Failure> {
@@ -136,6 +137,9 @@ fn tell(outcome: &WhatIfOutcome) -> Result<(), Failure> {
     }
     if *refused > 0 {
         out(&format!("\n{} refused, as they reach out of the copy", count(u64::from(*refused), "call")))?;
+    }
+    if let Some(problem) = &outcome.problem {
+        eprintln!("! it came to no end of its own: {}", one_line(problem));
     }
     for line in not_restored {
         eprintln!("! not as it was in the copy: {}", one_line(line));

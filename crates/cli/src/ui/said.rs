@@ -5,7 +5,7 @@ use crate::ui::text::{gist, number, one_line, plain, short};
 use crate::ui::told::changed;
 use mainpath::core::{Bodies, NodeKind, State, reminder, reopened_text, result_text};
 use mainpath::runtime::{Hydrated, is_look_back};
-use mainpath::types::{CallId, EventId, EventKind, ModelFinished, Part, Resolution};
+use mainpath::types::{ApprovalGranted, CallId, EventId, EventKind, ModelFinished, Part, Resolution};
 
 pub fn role(kind: NodeKind) -> &'static str {
     match kind {
@@ -65,6 +65,17 @@ pub fn said(parts: &[Part], sizes: &Sizes) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
+/// What a person put in the place of the model's arguments, in a line of its own; nothing where nobody did.
+fn edited(state: &State, bodies: &Hydrated<'_>, call: CallId) -> String {
+    let granted = state.calls.get(call).and_then(|call| bodies.get(call.arguments));
+    match granted {
+        Some(EventKind::ApprovalGranted(ApprovalGranted { by, arguments: Some(arguments), .. })) => {
+            format!("(with arguments of {}: {})\n", one_line(by.as_str()), gist(arguments))
+        }
+        _ => String::new(),
+    }
+}
+
 pub fn body(state: &State, bodies: &Hydrated<'_>, sizes: &Sizes, kind: NodeKind, event: EventId) -> String {
     let said = |parts: &[Part]| said(parts, sizes);
     match (kind, bodies.get(event)) {
@@ -78,9 +89,10 @@ pub fn body(state: &State, bodies: &Hydrated<'_>, sizes: &Sizes, kind: NodeKind,
             let notices = data.output.iter().flat_map(|output| &output.notices);
             let notices: String = notices.map(|notice| format!("\n! {}", plain(notice))).collect();
             format!(
-                "{call} {} {:?}\n{}{notices}",
+                "{call} {} {:?}\n{}{}{notices}",
                 tool.as_deref().unwrap_or_default(),
                 data.resolution,
+                edited(state, bodies, call),
                 said(&result_text(data))
             )
         }

@@ -63,6 +63,7 @@ fn a_breakpoint_that_cannot_be_read_is_refused_with_its_place() {
     run("tool=bash and agrs~x")
         .fails(2, "--break \"tool=bash and agrs~x\", character 15: there is no field \"agrs\"; did you mean args?");
     run("outcome=error").fails(2, "outcome is known only after a call; a breakpoint stops before it");
+    run("tool=bsh and args~x").fails(2, "there is no tool \"bsh\"; did you mean \"bash\"?");
     assert!(place.traces().is_empty());
 }
 

@@ -133,6 +133,25 @@ fn what_a_hook_changed_is_played_as_it_was_changed() {
 }
 
 #[test]
+fn what_a_hook_denied_is_denied_again_though_the_hook_is_gone() {
+    let place = Place::new();
+    let file = place.root().join("hook.sh");
+    std::fs::write(&file, r#"grep -q secret && echo '{"decision": "deny", "reason": "Not this."}'; exit 0"#).unwrap();
+    place.config(&format!("[[hooks]]\nname = \"guard\"\ncommand = [\"sh\", {file:?}]\non = [\"before_tool\"]\n"));
+    let read = |path: &str| Answer::call("read_text_file", json!({ "path": path }));
+    std::fs::write(place.work.join("plain"), "p").unwrap();
+    let server = scripted(vec![read("plain"), read("secret"), Answer::text("One of two.")]);
+    assert_eq!(place.run_on(&server, &["Read both."]).code, 0);
+    let asked = server.count();
+    place.config("");
+    let done = place.ok(&["fork", &place.trace(), "--what-if"]);
+    assert!(done.starts_with("no difference: 4 steps"), "{done}");
+    let test = tested(&place);
+    assert_eq!(test["expect"]["call"][1]["verdict"][0].as_str(), Some("deny"), "{test:#?}");
+    assert_eq!(server.count(), asked);
+}
+
+#[test]
 fn a_run_that_started_agents_is_a_test_in_which_none_is_started() {
     let place = Place::new();
     place.config("context_window = 128000\n");

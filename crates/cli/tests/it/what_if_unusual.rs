@@ -289,3 +289,49 @@ fn who_goes_on_with_what_was_decided_again_is_asked_as_long_as_it_takes() {
     place.run(&["fork", &trace, "--what-if"]).fails(1, "its log is damaged");
     place.run(&["test", "add", &trace]).fails(1, "its log is damaged");
 }
+
+/// Two commands in one answer, and what is said of them.
+const TWO: &str = r#"
+[[turn]]
+calls = [{ tool = "bash", args = { command = "touch one" } }, { tool = "bash", args = { command = "touch two" } }]
+[[turn]]
+final = "Both."
+"#;
+
+#[test]
+fn what_was_approved_then_is_approved_again_and_the_difference_is_what_was_changed() {
+    for how in ["--yes", "--park"] {
+        let place = Place::new();
+        let script = place.root().join("two.toml");
+        std::fs::write(&script, TWO).unwrap();
+        let model = format!("scripted:{}", script.display());
+        place.run(&["run", "--model", &model, how, "Touch them."]);
+        let trace = place.trace();
+        if how == "--park" {
+            ["2.0", "2.1"].iter().for_each(|call| drop(place.ok(&["approve", &trace, "--call", call])));
+            place.ok(&["resume", &trace]);
+        }
+        assert!(place.work.join("one").exists() && place.work.join("two").exists(), "{how}");
+        let rules = place.root().join("no-two.toml");
+        std::fs::write(&rules, "[[rule]]\nid = \"no-two\"\ndecision = \"deny\"\nmatch = \"bash(touch two)\"\n")
+            .unwrap();
+        let done = place.ok(&["fork", &trace, "--what-if", "--json", "--policy", rules.to_str().unwrap()]);
+        let done = parsed(&done);
+        let what = done["difference"]["what"].as_str().unwrap();
+        assert!(what.starts_with("call 2: the verdict was ") && what.ends_with(", and is deny"), "{how}: {done:#}");
+        let copy = std::path::PathBuf::from(done["folder"].as_str().unwrap());
+        assert_eq!((copy.join("one").exists(), copy.join("two").exists()), (true, false), "{how}: {done:#}");
+    }
+}
+
+#[test]
+fn a_model_that_fails_when_a_run_is_decided_again_is_told_with_its_own_exit_code() {
+    let place = Place::new();
+    let script = place.root().join("a.toml");
+    std::fs::write(&script, "[[turn]]\nfinal = \"A.\"\n").unwrap();
+    place.ok(&["run", "--model", &format!("scripted:{}", script.display()), "Say a letter."]);
+    std::fs::write(&script, "[[turn]]\nerror = { kind = \"bad_request\", message = \"no such letter\" }\n").unwrap();
+    let other = format!("scripted:{}", script.display());
+    let done = place.run(&["fork", &place.trace(), "--what-if", "--model", &other, "--temperature", "0.5"]);
+    assert!(done.code == 1 && done.err.contains("the model failed: no such letter"), "{done:#?}");
+}

@@ -4,6 +4,7 @@ use super::findings::{Backtest, Found};
 use super::judge::PastJudge;
 use super::past::PastFacts;
 use crate::rules::GivenRules;
+use crate::trial::is_trial;
 use crate::{Error, Logs};
 use mainpath_policy::{Predicate, StepFacts};
 use mainpath_store::{FilesStore, ReadLog, Scope, read_file};
@@ -25,7 +26,7 @@ pub struct NewRules {
 /// Which recorded calls are looked at.
 #[derive(Clone, Debug, Default)]
 pub struct BacktestScope {
-    /// The traces; nothing: all that there are.
+    /// The traces; nothing: all that there are but those of what-ifs and of tests against a model.
     pub traces: Option<Vec<TraceId>>,
     /// Only traces that have changed since then, if that is not 0.
     pub since: Millis,
@@ -52,6 +53,11 @@ impl BacktestScope {
             names.retain(changed);
         }
         Ok(names)
+    }
+
+    /// Whether a log is one that is looked at only where it is named.
+    pub(super) fn leaves_out(&self, log: &ReadLog) -> bool {
+        self.traces.is_none() && is_trial(&log.events)
     }
 
     /// Whether a call is looked at.
@@ -136,6 +142,9 @@ impl PastJudge {
                 Err(problem) => return Found::unread(trace.clone(), problem),
             };
             let mut found = Found::default();
+            if scope.leaves_out(log) {
+                return found;
+            }
             found.read();
             if let Some(problem) = in_part(log) {
                 found.read_in_part(trace, problem);

@@ -75,6 +75,9 @@ impl PastJudge {
                     return OfLog { unread, ..OfLog::default() };
                 }
             };
+            if scope.leaves_out(log) {
+                return OfLog::default();
+            }
             let unread = in_part(log).map(|problem| UnreadTrace { trace: trace.clone(), problem });
             let mut of = OfLog { read: true, unread, ..OfLog::default() };
             self.each(log, own_after(log, &names), &mut |past| {

@@ -26,6 +26,10 @@ pub(super) async fn choose(host: &Host, runs: &SuiteRuns, folder: &Path) -> Resu
     let mut unlisted = named.clone();
     unlisted.retain(|trace| rows.iter().all(|row| row.trace != *trace));
     rows.retain(|row| !row.trace.as_str().contains(GRADE) && (named.is_empty() || named.contains(&row.trace)));
+    // What was only tried, in a copy of a folder, is judged where it is named.
+    let copies = logs.home.copies();
+    let is_tried = |row: &Row| copies.as_ref().is_some_and(|copies| Path::new(&row.workspace).starts_with(copies));
+    rows.retain(|row| named.contains(&row.trace) || !is_tried(row));
     let place = |wanted: &String| folder.join(wanted).canonicalize().unwrap_or_else(|_| folder.join(wanted));
     let at = runs.folder.as_ref().map(place);
     let has = |list: &[String], word: &str| list.is_empty() || list.iter().any(|wanted| wanted == word);

@@ -6,6 +6,8 @@
 mod answers;
 mod children;
 mod compare;
+mod consent;
+mod denials;
 mod ending;
 mod play;
 mod playing;
@@ -19,6 +21,7 @@ pub use play::Played;
 pub use step::{CallStep, RecordedAnswer, RecordedStep};
 
 pub(crate) use compare::{common_hash, differ_in_verdicts, differ_only_in_calls};
+pub(crate) use consent::Consent;
 pub(crate) use play::{PlaySeed, PlaySetup, play};
 pub(crate) use reading::{first_under_another, recording, step_messages, steps};
 pub(crate) use whole::{WholeRun, whole_run};

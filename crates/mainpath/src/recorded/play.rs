@@ -3,6 +3,7 @@
 use super::answers::{AbsentTool, RecordedResults};
 use super::children::RecordedChildren;
 use super::compare::{Difference, first_difference};
+use super::denials::recorded_denials;
 use super::playing::{CallAt, Playing, SeedEnd, was_open};
 use super::provider::RecordedModel;
 use super::step::RecordedStep;
@@ -11,7 +12,7 @@ use crate::rules::{MakePolicy, Sources};
 use crate::{Error, Host, Installation, Outcome, Run, Trace};
 use mainpath_core::CallState;
 use mainpath_providers::Registry;
-use mainpath_runtime::{Config, EnvModels, Hooks, Mail, Models, Phase, Runtime, Waiting, new_trace_id};
+use mainpath_runtime::{Config, EnvModels, Mail, Models, Phase, Runtime, Waiting, new_trace_id};
 use mainpath_sandbox::Launcher;
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{LocalScheduler, MemoryStore, Salts, Scheduler, Store};
@@ -100,6 +101,7 @@ async fn played(setup: PlaySetup<'_>) -> Result<Played, Error> {
         parted: Mutex::default(),
         is_open,
         same_limits,
+        after: seed.as_ref().map_or(Seq(0), |seed| seed.after),
         seed: OnceLock::new(),
         as_recorded: Mutex::default(),
         ended_as: Mutex::default(),
@@ -130,7 +132,7 @@ async fn played(setup: PlaySetup<'_>) -> Result<Played, Error> {
         policies: Arc::new(move |spec: &Spec| {
             policies.load_for(spec).map(Arc::new).map_err(|error| error.message().into())
         }),
-        hooks: Hooks::default(),
+        hooks: recorded_denials(&playing),
         children: Arc::new(RecordedChildren(Arc::clone(&playing))),
         peers: None,
         messenger: None,

@@ -8,7 +8,7 @@ use crate::Error;
 use crate::trace::Read;
 use mainpath_runtime::{Mail, Vault, post};
 use mainpath_store::{Scope, Store, TraceStore};
-use mainpath_types::{CallId, EventKind, FinishReason, MessageMode, Part, Resolution, TraceId};
+use mainpath_types::{CallId, EventKind, FinishReason, MessageMode, Part, Resolution, Seq, TraceId};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -36,6 +36,8 @@ pub(super) struct Playing {
     pub is_open: bool,
     /// Whether the limits are those of the recorded run: what they ended ends again.
     pub same_limits: bool,
+    /// The message that it goes on from; 0: none.
+    pub after: Seq,
     /// Where it began, if it goes on from a log.
     pub seed: OnceLock<SeedEnd>,
     /// The calls that end as they were recorded: what interrupted one, or the clock of a question, does not come again.
@@ -105,7 +107,7 @@ impl Playing {
             }
             None => known.insert(Read::of(at).await?),
         };
-        let mut played = steps(at, read).await?;
+        let mut played = steps(at, read, self.after).await?;
         let as_recorded = self.as_recorded.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let messages = step_messages(&read.state);
         for call in as_recorded {

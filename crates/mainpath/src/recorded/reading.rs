@@ -45,12 +45,13 @@ impl Ends {
     }
 }
 
-/// The steps of a trace's main path, to be played: with the bytes of what is attached. Errors: as [`steps`]'s, or some of the bytes are
-/// not there any more.
-pub(crate) async fn recording(at: TraceStore<'_>, read: &Read) -> Result<Vec<RecordedStep>, Error> {
-    let mut steps = steps(at, read).await?;
-    for step in &mut steps {
+/// The steps of a trace's main path, to be played after a message: with the bytes of what is attached. Errors: as [`steps`]'s, or some of
+/// the bytes are not there any more.
+pub(crate) async fn recording(at: TraceStore<'_>, read: &Read, after: Seq) -> Result<Vec<RecordedStep>, Error> {
+    let mut steps = steps(at, read, after).await?;
+    for (step, seq) in steps.iter_mut().zip(step_messages(&read.state)) {
         match step {
+            _ if seq <= after => {}
             RecordedStep::Said { parts, .. } => bring(at, parts).await?,
             RecordedStep::Answered(answer) => {
                 bring(at, &mut answer.parts).await?;
@@ -78,52 +79,29 @@ async fn bring(at: TraceStore<'_>, parts: &mut [Part]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The steps of a trace's main path; of what is attached they have no bytes. Errors: one of them was imported or erased, or a long text is
-/// not at hand.
-pub(crate) async fn steps(at: TraceStore<'_>, read: &Read) -> Result<Vec<RecordedStep>, Error> {
+/// The steps of a trace's main path; of what is attached they have no bytes. One that cannot be played, and that nobody plays as it comes
+/// at this message or before it, is its number alone. Errors: one after it was imported or erased, or a long text is not at hand.
+pub(crate) async fn steps(at: TraceStore<'_>, read: &Read, after: Seq) -> Result<Vec<RecordedStep>, Error> {
     let Read { log, state, .. } = read;
-    let gone: HashSet<EventId> = log.erased.iter().map(|erased| erased.id).collect();
-    let (ends, mut whole) = (Ends::of(&log.events), Hydrated::new(read));
+    let mut reading = Reading {
+        at,
+        gone: log.erased.iter().map(|erased| erased.id).collect(),
+        ends: Ends::of(&log.events),
+        whole: Hydrated::new(read),
+    };
     let mut path: Vec<_> = state.tree.up(state.tree.head).collect();
     path.reverse();
     let mut ended = ends_of_runs(&log.events, state);
     let mut steps = Vec::new();
     for (seq, node) in path {
-        let not = |why: &str| Error::new(ErrorKind::Refused, format!("message {seq} of {} {why}", at.trace));
         if !is_step(node.kind) {
             continue;
         }
-        if gone.contains(&node.event) {
-            return Err(not("was erased: it cannot be played again"));
-        }
-        whole.load(at.scoped(), node.event).await?;
-        let mut step = match whole.get(node.event) {
-            Some(EventKind::MessageQueued(data)) => {
-                let steer = ends.steers.contains(&node.event) && follows_calls(&steps);
-                RecordedStep::Said { parts: data.parts.clone(), steer, ends: Vec::new() }
-            }
-            Some(EventKind::RewindRequested(data)) => RecordedStep::said(data.parts.clone().unwrap_or_default()),
-            Some(EventKind::ModelFinished(data)) => {
-                let data = data.clone();
-                for call in data.calls() {
-                    let Some(event) = ends.results.get(&call.id) else { continue };
-                    if gone.contains(event) {
-                        return Err(not("has a result that was erased: it cannot be played again"));
-                    }
-                    whole.load(at.scoped(), *event).await?;
-                }
-                RecordedStep::Answered(Box::new(answer(&data, &ends, &whole)))
-            }
-            Some(EventKind::ModelMalformed(data)) => RecordedStep::Answered(Box::new(malformed(data))),
-            Some(EventKind::MessageImported(_)) => {
-                return Err(not("was imported: nobody recorded what was asked and decided there"));
-            }
-            Some(EventKind::CallReopened(_)) => return Err(not("is a denied call that was made after all")),
-            _ => return Err(not("is not in the log")),
+        let mut step = match reading.step(node.event, follows_calls(&steps)).await? {
+            Ok(step) => step,
+            Err(_) if seq <= after => RecordedStep::said(vec![Part::text(format!("message {seq}"))]),
+            Err(why) => return Err(Error::new(ErrorKind::Refused, format!("message {seq} of {} {why}", at.trace))),
         };
-        if !is_whole(&step) {
-            return Err(not("has a long text that is not at hand"));
-        }
         let reasons = ended.remove(&seq).unwrap_or_default();
         match &mut step {
             RecordedStep::Said { ends, .. } => *ends = reasons,
@@ -132,6 +110,50 @@ pub(crate) async fn steps(at: TraceStore<'_>, read: &Read) -> Result<Vec<Recorde
         steps.push(step);
     }
     Ok(steps)
+}
+
+/// A log that is read step by step.
+struct Reading<'a> {
+    at: TraceStore<'a>,
+    gone: HashSet<EventId>,
+    ends: Ends,
+    whole: Hydrated<'a>,
+}
+
+impl Reading<'_> {
+    /// The step that an event is. The inner error says why it cannot be played.
+    async fn step(&mut self, event: EventId, follows_calls: bool) -> Result<Result<RecordedStep, &'static str>, Error> {
+        let Reading { at, gone, ends, whole } = self;
+        if gone.contains(&event) {
+            return Ok(Err("was erased: it cannot be played again"));
+        }
+        whole.load(at.scoped(), event).await?;
+        let step = match whole.get(event) {
+            Some(EventKind::MessageQueued(data)) => {
+                let steer = ends.steers.contains(&event) && follows_calls;
+                RecordedStep::Said { parts: data.parts.clone(), steer, ends: Vec::new() }
+            }
+            Some(EventKind::RewindRequested(data)) => RecordedStep::said(data.parts.clone().unwrap_or_default()),
+            Some(EventKind::ModelFinished(data)) => {
+                let data = data.clone();
+                for call in data.calls() {
+                    let Some(event) = ends.results.get(&call.id) else { continue };
+                    if gone.contains(event) {
+                        return Ok(Err("has a result that was erased: it cannot be played again"));
+                    }
+                    whole.load(at.scoped(), *event).await?;
+                }
+                RecordedStep::Answered(Box::new(answer(&data, ends, whole)))
+            }
+            Some(EventKind::ModelMalformed(data)) => RecordedStep::Answered(Box::new(malformed(data))),
+            Some(EventKind::MessageImported(_)) => {
+                return Ok(Err("was imported: nobody recorded what was asked and decided there"));
+            }
+            Some(EventKind::CallReopened(_)) => return Ok(Err("is a denied call that was made after all")),
+            _ => return Ok(Err("is not in the log")),
+        };
+        Ok(if is_whole(&step) { Ok(step) } else { Err("has a long text that is not at hand") })
+    }
 }
 
 /// The messages of a trace's main path that are its steps, in their order.

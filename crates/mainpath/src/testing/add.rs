@@ -14,7 +14,7 @@ use crate::{Error, ErrorKind, Installation};
 use mainpath_core::pending;
 use mainpath_runtime::Waiting;
 use mainpath_store::scheduler::system_clock;
-use mainpath_types::{EventKind, RuleText, TraceId, format_time, text_of};
+use mainpath_types::{EventKind, RuleText, Seq, TraceId, format_time, text_of};
 use std::path::{Path, PathBuf};
 
 /// What is to be made a test.
@@ -57,7 +57,7 @@ impl Installation {
             let why = format!("its agent was changed before message {message}; fork it at a message before");
             return Err(refused(&why));
         }
-        let recording = recording(at, &read).await.map_err(|error| refused(error.message()))?;
+        let recording = recording(at, &read, Seq(0)).await.map_err(|error| refused(error.message()))?;
         let Some(RecordedStep::Said { parts: task, .. }) = recording.first() else {
             return Err(refused("it does not begin with a task"));
         };

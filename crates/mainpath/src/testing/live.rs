@@ -4,23 +4,22 @@ use super::baseline::Baseline;
 use super::check::check;
 use super::folder::{TestParts, read, read_agent};
 use super::live_outcome::{LiveOutcome, LiveReport, LiveTrial, sum};
-use super::names::{test_folder, test_names, tests_folder};
+use super::names::{chosen_tests, test_folder, tests_folder};
 use super::placing::Placing;
 use super::propose::{calls, used};
 use crate::agent::{ModeFor, check_model, with_words};
 use crate::event::RunEvent;
-use crate::recorded::{CallStep, Played, RecordedStep, steps};
+use crate::recorded::{CallStep, Consent, Played, RecordedStep, steps};
+use crate::trial::mark_live_test;
 use crate::what_if::{HeldCopy, OnlyInCopy, Original, REFUSED, StopWork, copied_host, copy_as_it_was, sweep};
 use crate::{AgentOptions, Error, ErrorKind, Host, Installation, Outcome, Run, Trace};
 use futures_util::StreamExt;
 use mainpath_runtime::{Mail, Models, new_trace_id};
 use mainpath_store::scheduler::system_clock;
 use mainpath_types::{
-    Access, ApprovalMode, CallId, Copied, EffectClass, EventKind, FinishReason, MessageMode, Part, Principal,
-    Relations, Spec, TraceId, format_time, text_of,
+    Access, ApprovalMode, Copied, EffectClass, EventKind, FinishReason, MessageMode, Part, Principal, Relations, Seq,
+    Spec, TraceId, format_time, text_of,
 };
-use serde_json::Value;
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -71,8 +70,7 @@ impl Installation {
         mut tell: impl FnMut(&LiveOutcome),
     ) -> Result<LiveReport, Error> {
         let project = &tests.project;
-        let names = if tests.names.is_empty() { test_names(project)? } else { tests.names.clone() };
-        names.iter().try_for_each(|name| test_folder(project, name).map(drop))?;
+        let names = chosen_tests(project, &tests.names)?;
         let mut baseline = Baseline::read(project)?;
         match &tests.model {
             Some(model) => self.prepare_model(model).await?,
@@ -197,11 +195,11 @@ impl Lanes<'_> {
         }
         let parts = read(test, &Placing::new(folder))?;
         let said = said(&parts);
-        let approved = approved(&parts.recording);
+        let agreed = Consent::of(&parts.recording);
         let TestParts { file, spec, .. } = parts;
         let name = test.file_name().unwrap_or_default().to_string_lossy();
         let mut spec = self.spec(spec, folder)?;
-        spec.relations.context.insert("live_test".into(), (*name).into());
+        mark_live_test(&mut spec, &name);
         app.models.find(&spec.model).map_err(Error::invalid)?;
         let mut said = said.into_iter();
         let Some(first) = said.next() else {
@@ -209,15 +207,15 @@ impl Lanes<'_> {
         };
         let trace = Trace::new(self.host.clone(), id.clone());
         self.host.runtime().start_with(self.host.scope(), id, spec, vec![message(first)]).await?;
-        let mut outcome = follow(Run::first(trace.clone()), &approved, stop).await?;
+        let mut outcome = follow(Run::first(trace.clone()), &agreed, stop).await?;
         for parts in said {
             if outcome.reason != FinishReason::Final {
                 break;
             }
-            outcome = follow(trace.go_on(message(parts)).await?, &approved, stop).await?;
+            outcome = follow(trace.go_on(message(parts)).await?, &agreed, stop).await?;
         }
         let read = trace.look().await?;
-        let steps = steps(app.logs.at(id), &read).await?;
+        let steps = steps(app.logs.at(id), &read, Seq(0)).await?;
         let Outcome { reason, answer, is_said, error, .. } = outcome;
         let (turns, tokens) = used(&steps);
         let spent = read.log.events.iter().map(|event| match &event.kind {
@@ -314,28 +312,8 @@ fn message(parts: Vec<Part>) -> Mail {
     Mail::Message { mode: MessageMode::Message, parts, typed: None }
 }
 
-/// A call by its tool and what its arguments say.
-#[derive(PartialEq, Eq, Hash)]
-struct SameCall {
-    tool: String,
-    arguments: Value,
-}
-
-impl SameCall {
-    fn new(tool: &str, arguments: &str) -> SameCall {
-        let arguments = serde_json::from_str(arguments).unwrap_or_else(|_| Value::String(arguments.into()));
-        SameCall { tool: tool.into(), arguments }
-    }
-}
-
-/// The calls that somebody approved in the recording.
-fn approved(recording: &[RecordedStep]) -> HashSet<SameCall> {
-    let approved = calls(recording).into_iter().filter(|call| call.approved);
-    approved.map(|CallStep { tool, arguments, .. }| SameCall::new(tool, arguments)).collect()
-}
-
 /// Follows a run to its end. A call that was approved in the recording is so again; nobody is there to approve another one.
-async fn follow(mut run: Run, approved: &HashSet<SameCall>, stop: &StopWork) -> Result<Outcome, Error> {
+async fn follow(mut run: Run, agreed: &Consent, stop: &StopWork) -> Result<Outcome, Error> {
     let trace = run.trace().clone();
     // What is decided here was decided by no person.
     let system = Trace::new(trace.host().acting_as(Principal::system()), trace.id().clone());
@@ -351,13 +329,10 @@ async fn follow(mut run: Run, approved: &HashSet<SameCall>, stop: &StopWork) -> 
         };
         let Some(event) = event.transpose()? else { break };
         match event {
-            RunEvent::ApprovalRequired(pending) => {
-                let call: CallId = pending.call;
-                match approved.contains(&SameCall::new(&pending.tool, &pending.arguments)) {
-                    true => system.approve(call).await?,
-                    false => system.deny(call, Some("nobody is there to ask in a test".into())).await?,
-                }
-            }
+            RunEvent::ApprovalRequired(pending) => match agreed.covers(&pending) {
+                true => system.approve(pending.call).await?,
+                false => system.deny(pending.call, Some("nobody is there to ask in a test".into())).await?,
+            },
             RunEvent::QuestionAsked(_) => trace.stop().await?,
             _ => {}
         }

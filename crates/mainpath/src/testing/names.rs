@@ -42,6 +42,21 @@ pub fn test_names(project: &Path) -> Result<Vec<String>, Error> {
     Ok(found_tests(project)?.names)
 }
 
+/// The tests that are named, each once; all of them, where none is. Errors: there is no test of a name.
+pub(super) fn chosen_tests(project: &Path, named: &[String]) -> Result<Vec<String>, Error> {
+    if named.is_empty() {
+        return test_names(project);
+    }
+    let mut chosen: Vec<String> = Vec::new();
+    for name in named {
+        test_folder(project, name)?;
+        if !chosen.contains(name) {
+            chosen.push(name.clone());
+        }
+    }
+    Ok(chosen)
+}
+
 /// The tests of a project, and what lies among them. What begins with a dot is not looked at. Errors: their folder cannot be read.
 pub fn found_tests(project: &Path) -> Result<FoundTests, Error> {
     let folder = tests_folder(project)?;
@@ -97,8 +112,9 @@ pub(super) fn check_name(name: &str) -> Result<(), Error> {
     }
     if name.is_empty() || name.len() > LONGEST || name.starts_with(['.', '-']) || !name.chars().all(fits) {
         let name: String = name.chars().take(80).collect();
-        let problem =
-            format!("a test cannot be called {name:?}: a name is 1 to {LONGEST} letters of ASCII, digits, -, _ and .");
+        let problem = format!(
+            "a test cannot be called {name:?}: a name is 1 to {LONGEST} letters of ASCII, digits, -, _ and ., and does not begin with - or ."
+        );
         return Err(Error::invalid(problem));
     }
     Ok(())

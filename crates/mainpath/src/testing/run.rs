@@ -3,7 +3,7 @@
 use super::check::check;
 use super::file::ExpectedText;
 use super::folder::{TestParts, read};
-use super::names::{test_folder, test_names};
+use super::names::{chosen_tests, test_folder};
 use super::outcome::{TestOutcome, TestProblem};
 use super::placing::Placing;
 use super::propose::{calls, used};
@@ -41,8 +41,7 @@ impl Installation {
         named: &[String],
         mut tell: impl FnMut(&TestOutcome),
     ) -> Result<Vec<TestOutcome>, Error> {
-        let names = if named.is_empty() { test_names(project)? } else { named.to_vec() };
-        names.iter().try_for_each(|name| test_folder(project, name).map(drop))?;
+        let names = chosen_tests(project, named)?;
         let plays = Plays::new(self, project)?;
         let side_by_side = std::thread::available_parallelism().map_or(2, |cores| cores.get() * 2);
         let mut running = futures_util::stream::iter(&names).map(|name| plays.test(name)).buffered(side_by_side);

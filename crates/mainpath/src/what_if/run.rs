@@ -9,21 +9,25 @@ use super::lane::LaneFigures;
 use super::provider::FirstRecorded;
 use crate::event::RunEvent;
 use crate::recorded::{
-    Difference, PlaySeed, PlaySetup, RecordedAnswer, RecordedStep, common_hash, differ_in_verdicts,
+    Consent, Difference, PlaySeed, PlaySetup, RecordedAnswer, RecordedStep, common_hash, differ_in_verdicts,
     differ_only_in_calls, first_difference, first_under_another, play, recording, step_messages, steps,
 };
-use crate::trace::{Read, Restore, spec_of};
-use crate::{Error, ErrorKind, Installation, Trace, launcher};
+use crate::trace::{Read, Restore};
+use crate::trial::mark_what_if;
+use crate::{Error, ErrorKind, Installation, Outcome, Trace, launcher};
 use mainpath_runtime::{EnvModels, Mail, Models, new_trace_id};
 use mainpath_store::scheduler::system_clock;
 use mainpath_types::{
-    Access, ApprovalMode, Copied, EffectClass, EventId, EventKind, Limits, MessageMode, Part, Protocol, RunRules, Seq,
-    Spec, TraceId,
+    Access, ApprovalMode, Copied, EffectClass, EventId, EventKind, FinishReason, MessageMode, Part, Principal,
+    Protocol, RunRules, Seq, Spec, TraceId,
 };
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
+
+/// Why a call is denied that nobody has agreed to.
+const NOBODY: &str = "nobody is there to ask where a run is decided again";
 
 /// What came of deciding a run again.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -46,6 +50,9 @@ pub struct WhatIfOutcome {
     pub until: Option<Seq>,
     /// How many calls were refused because they reach out of the copy.
     pub refused: u32,
+    /// Why it did not come to an end of its own: its model failed, or it asked a person, who is not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
     /// The run from the message on,
     pub original: LaneFigures,
     /// and as it was decided again.
@@ -83,7 +90,7 @@ impl Installation {
             let why = format!("{from}: its log is damaged, so that not all of it can be decided again: {damage}");
             return Err(Error::new(ErrorKind::Refused, why));
         }
-        let mut recording = recording(at, &read).await.map_err(refused)?;
+        let mut recording = recording(at, &read, what.at).await.map_err(refused)?;
         let of = self.logs.of(from, &read.log, &read.state, &read);
         let reached = of.reached(what.at)?;
         let old = match what.at {
@@ -117,16 +124,21 @@ impl Installation {
             not_restored: Vec::new(),
             until,
             refused: 0,
+            problem: None,
             again: original.clone(),
             original,
         };
         let is_open = until.is_some() || read.state.run.is_some();
         let again = Again { app: self, from, read: &read, what, is_open };
+        let mut parted_by = None;
         let (start, served) = if asks_the_same(old, &what.spec) {
             let Some(parted) = again.offline(old, &recording).await? else { return Ok(outcome) };
             let index = parted.index();
             let first = match recording.get(index) {
-                Some(RecordedStep::Answered(answer)) if parted.is_of_calls => Some((**answer).clone()),
+                Some(RecordedStep::Answered(answer)) if parted.is_of_calls => {
+                    parted_by = Some(parted.what);
+                    Some((**answer).clone())
+                }
                 _ => None,
             };
             (Start { after: is_at(index), said: None, first }, index)
@@ -140,8 +152,12 @@ impl Installation {
             (Start { after: is_at(taken), said, first: None }, served)
         };
         let old = old.clone();
-        let made = again.live(start, &old, &mut outcome).await?;
-        outcome.difference = first_difference(&recording, &made.steps);
+        let made = again.live(start, &old, &Consent::of(&recording), &mut outcome).await?;
+        outcome.difference = match parted_by {
+            // What is changed, not that nobody could be asked about another call of the same answer.
+            Some(what) => Some(Difference::at(served, what, &recording, &made.steps)),
+            None => first_difference(&recording, &made.steps),
+        };
         outcome.served = u32::try_from(served).unwrap_or(u32::MAX);
         outcome.common = common_hash(recording.get(..served).unwrap_or_default());
         let decided = step_messages(&made.read.state);
@@ -196,9 +212,11 @@ impl Again<'_> {
             None => Some(&parted),
             Some(unchanged) => unchanged.as_ref().filter(|same| !same.is_of_rules && same.step <= parted.step),
         };
-        let Some(Parted { step, what, .. }) = cannot else { return Ok(Some(parted)) };
+        let Some(Parted { what, step, .. }) = cannot else { return Ok(Some(parted)) };
+        let message = step_messages(&self.read.state).get(cannot.map_or(0, Parted::index)).copied();
+        let later = message.map_or(String::new(), |message| format!("; after it: --at {message}"));
         let problem = format!(
-            "{}: the log does not suffice to play step {step} as it was ({what}), so nothing was decided again; choose a later message: --at N",
+            "{}: the log does not suffice to play step {step} as it was ({what}), so nothing was decided again{later}",
             self.from
         );
         Err(Error::new(ErrorKind::Refused, problem))
@@ -245,7 +263,13 @@ impl Again<'_> {
     }
 
     /// Runs on in a fork, in a copy of the folder.
-    async fn live(&self, start: Start, old: &Spec, outcome: &mut WhatIfOutcome) -> Result<Made, Error> {
+    async fn live(
+        &self,
+        start: Start,
+        old: &Spec,
+        agreed: &Consent,
+        outcome: &mut WhatIfOutcome,
+    ) -> Result<Made, Error> {
         let (app, what) = (self.app, self.what);
         let Start { after, said, first } = start;
         app.prepare_model(&what.spec.model).await?;
@@ -280,6 +304,8 @@ impl Again<'_> {
             Some(parts) => Mail::Message { mode: MessageMode::Message, parts, typed: None },
             None => Mail::Rewind { after, parts: None },
         };
+        // What is decided here was decided by no person.
+        let system = Trace::new(trace.host().acting_as(Principal::system()), id.clone());
         let mut run = trace.go_on(mail).await?;
         let mut is_stopped = false;
         loop {
@@ -292,26 +318,31 @@ impl Again<'_> {
                 }
             };
             match event.transpose()? {
-                Some(RunEvent::QuestionAsked(_)) => trace.stop().await?,
+                Some(RunEvent::ApprovalRequired(pending)) if agreed.covers(&pending) => {
+                    system.approve(pending.call).await?;
+                }
+                Some(RunEvent::ApprovalRequired(pending)) => system.deny(pending.call, Some(NOBODY.into())).await?,
+                Some(RunEvent::QuestionAsked(_)) => {
+                    outcome.problem = Some("it asked a person, and nobody is there to answer".into());
+                    trace.stop().await?;
+                }
                 Some(_) => {}
                 None => break,
             }
         }
-        run.outcome().await?;
+        let Outcome { reason, error, .. } = run.outcome().await?;
+        if let Some(error) = error.filter(|_| reason == FinishReason::ModelError) {
+            outcome.problem = Some(format!("the model failed: {}", error.message));
+        }
         if is_stopped {
             let problem =
                 format!("stopped; what was done by then is in trace {id}, and its copy of the folder is removed");
             return Err(Error::failed(problem));
         }
-        // Who continues it later is asked as long as it takes.
-        if let Some(lasting) = spec_of(&trace.look().await?.log).cloned() {
-            let limits = Limits { approval_timeout_ms: self.what.spec.limits.approval_timeout_ms, ..lasting.limits };
-            trace.settle(Mail::SetSpec { spec: Box::new(Spec { limits, ..lasting }) }).await?;
-        }
         outcome.folder = Some(held.keep());
         outcome.refused = answers.refused.load(Ordering::Relaxed);
         let read = trace.look().await?;
-        let steps = steps(app.logs.at(&id), &read).await?;
+        let steps = steps(app.logs.at(&id), &read, what.at).await?;
         Ok(Made { id, steps, read })
     }
 
@@ -321,10 +352,12 @@ impl Again<'_> {
         let mut spec = spec.clone();
         spec.workspace = folder.display().to_string();
         spec.copy = Some(Copied { of: old.source().to_owned(), repository: None });
-        spec.mode = if *yes { ApprovalMode::Yes } else { ApprovalMode::Deny };
+        spec.mode = match (yes, old.mode) {
+            (true, _) => ApprovalMode::Yes,
+            (false, ApprovalMode::Deny) => ApprovalMode::Deny,
+            (false, ApprovalMode::Ask | ApprovalMode::Yes) => ApprovalMode::Ask,
+        };
         spec.mode_for = None;
-        // What is asked all the same, by a rule that always asks or a breakpoint, is answered by nobody.
-        spec.limits.approval_timeout_ms = Some(1);
         if spec.access == Access::Full {
             spec.access = Access::WorkspaceWrite;
         }
@@ -332,7 +365,7 @@ impl Again<'_> {
             spec.network = false;
             spec.tools.retain(|tool| !matches!(tool.effect, EffectClass::StartChild | EffectClass::AskPerson));
         }
-        spec.relations.context.insert("what_if_of".into(), self.from.as_str().into());
+        mark_what_if(&mut spec, self.from);
         spec
     }
 }

@@ -58,6 +58,16 @@ impl Predicate {
         &self.term
     }
 
+    /// The tools that it names in full.
+    pub fn tools(&self) -> Vec<&str> {
+        let conditions = self.term.conditions().into_iter();
+        let named = conditions.filter_map(|condition| match (&condition.field, &condition.is) {
+            (StepField::Tool, FieldTest::Text(name)) if !name.is_empty() => Some(name.as_str()),
+            _ => None,
+        });
+        named.collect()
+    }
+
     /// Whether a call is meant.
     pub fn matches(&self, step: &StepFacts<'_>) -> bool {
         self.term.matches(step)

@@ -1,7 +1,7 @@
 //! A child's trace: begun or gone on with, followed until its run has ended, and ended with its parent.
 
 use crate::children::asked::{Asked, Making};
-use crate::children::seen::{Seen, ended, events_of, failed, look, stopped, unstarted};
+use crate::children::seen::{Seen, ended, events_of, failed, look, look_at_heard, stopped, unstarted};
 use crate::children::{ChildAgent, Parent, copies, elsewhere};
 use crate::effects::context::EffectContext;
 use crate::mail::Mail;
@@ -47,11 +47,18 @@ async fn follow_to_its_end(context: &EffectContext, asked: &Asked) -> Option<Inp
     if trace.elsewhere().is_some() {
         return Some(elsewhere::follow(context, &trace, asked, making).await);
     }
+    let handle = context.shared.handle(&context.scope.tenant, &trace);
+    if asked.child.after == 0 {
+        handle.hear();
+    }
     if let Err(problem) = begin(context, &trace, &asked.child, making).await {
         return Some(unstarted(&asked.child, &problem));
     }
     loop {
         let phase = driven(context, &trace).await;
+        if let Some(seen) = look_at_heard(context, &trace, &handle.take_heard()).await {
+            return Some(ended(&asked.child, seen));
+        }
         let seen = match look(context, &trace, asked.child.after).await {
             Ok(seen) => seen,
             Err(problem) => return Some(failed(&asked.child, Seen::default(), problem.to_string())),

@@ -49,10 +49,25 @@ pub(super) async fn events_of(at: TraceStore<'_>) -> Result<Vec<Event>, StoreErr
 /// Reads what the log says of the work after an event. Errors: it cannot be read.
 pub(super) async fn look(context: &EffectContext, trace: &TraceId, after: u64) -> Result<Seen, StoreError> {
     let at = TraceStore::new(&*context.shared.config.store, &context.scope, trace);
-    let events = events_of(at).await?;
+    look_at(at, &events_of(at).await?, after).await
+}
+
+/// The same of a child whose events were heard from its first on. `None`: that is not all until its run has ended.
+pub(super) async fn look_at_heard(context: &EffectContext, trace: &TraceId, heard: &[Event]) -> Option<Seen> {
+    let is_whole = (1..).zip(heard).all(|(id, event)| event.id == id);
+    let has_ended = heard.iter().any(|event| matches!(event.kind, EventKind::RunFinished(_)));
+    if !is_whole || !has_ended {
+        return None;
+    }
+    let at = TraceStore::new(&*context.shared.config.store, &context.scope, trace);
+    look_at(at, heard, 0).await.ok()
+}
+
+async fn look_at(at: TraceStore<'_>, events: &[Event], after: u64) -> Result<Seen, StoreError> {
+    let trace = at.trace;
     let mut state = State::new(trace.clone());
     let mut seen = Seen { is_empty: events.is_empty(), ..Seen::default() };
-    for event in &events {
+    for event in events {
         // Also what it read for an earlier call: it may still be in its sight.
         match &event.kind {
             EventKind::SubTraceCompleted(data) => seen.origins.extend(&data.handed.origins),

@@ -12,7 +12,7 @@ use mainpath_store::{Appended, Opened, Refused};
 use mainpath_types::{Event, EventKind, FinishReason, MailId};
 use serde_json::json;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// An append with no known outcome.
@@ -202,12 +202,7 @@ impl Driver {
 
     fn publish(&mut self, batch: Vec<Event>) {
         self.tell_observer(&batch);
-        if let Some(audience) = self.handle.audience() {
-            for event in batch {
-                // Nobody listens any more: watchers resume from the log.
-                let _ = audience.send(Live::Event(Arc::new(event)));
-            }
-        }
+        self.handle.publish(batch);
     }
 
     fn tell_observer(&mut self, events: &[Event]) {

@@ -5,7 +5,7 @@ use mainpath_tools::{Processes, Snapshot};
 use mainpath_types::{CallId, Delta, Event};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::{Notify, broadcast, oneshot, watch};
 
 /// Something that a watcher sees.
@@ -100,6 +100,8 @@ pub(crate) struct Handle {
     /// The estimated size of what has come of the answer under way.
     pub received: AtomicU32,
     live: Mutex<Option<broadcast::Sender<Live>>>,
+    /// What is appended, for the one who began the trace and waits for its end. Nobody waits: `None`.
+    heard: Mutex<Option<Vec<Event>>>,
 }
 
 /// What a running call wants put on record before it goes on: what it is about to do to files, a skill that it loads. It waits for
@@ -138,6 +140,9 @@ impl Drop for Driving {
 /// How many entries a slow watcher may lag behind before it reads the log again.
 const LAG: usize = 512;
 
+/// So many events are kept for the one who waits for the end of a trace; of a longer one the log is read.
+const MOST_HEARD: usize = 32;
+
 impl Handle {
     /// What the trace's calls have started in the background.
     pub fn processes(&self) -> &Arc<Processes> {
@@ -158,6 +163,36 @@ impl Handle {
     /// What has been announced since the last look.
     pub fn take_announced(&self) -> Vec<Announced> {
         std::mem::take(&mut *self.announced.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Keeps what is appended from now on, for a look at it without a look at the log.
+    pub fn hear(&self) {
+        *self.heard() = Some(Vec::new());
+    }
+
+    /// What was appended since, if it was little. Nothing is kept any more.
+    pub fn take_heard(&self) -> Vec<Event> {
+        self.heard().take().unwrap_or_default()
+    }
+
+    fn heard(&self) -> MutexGuard<'_, Option<Vec<Event>>> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells those who wait and those who watch of events that were appended.
+    pub fn publish(&self, events: Vec<Event>) {
+        let mut heard = self.heard();
+        match &mut *heard {
+            Some(kept) if kept.len() + events.len() <= MOST_HEARD => kept.extend(events.iter().cloned()),
+            _ => *heard = None,
+        }
+        drop(heard);
+        if let Some(audience) = self.audience() {
+            for event in events {
+                // Nobody listens any more: watchers resume from the log.
+                let _ = audience.send(Live::Event(Arc::new(event)));
+            }
+        }
     }
 
     pub fn subscribe(&self) -> broadcast::Receiver<Live> {
