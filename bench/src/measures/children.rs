@@ -4,6 +4,7 @@ use super::{mb, ms, runtime};
 use crate::Fail;
 use crate::agent::{Agents, spec};
 use crate::process::{folder, memory, now, open_files};
+use crate::stats::median;
 use crate::table::Row;
 use mainpath_tools::{AgentTool, Tools};
 use mainpath_types::{ApprovalMode, ChildLimits, EventKind, Limits, Spec};
@@ -61,13 +62,19 @@ async fn run(folder: &Path, script: &str, name: &str) -> Result<u64, Fail> {
 /// A delegate with a child of one turn against a turn of its own; the peak with many children at once.
 pub fn children(quick: bool) -> Result<Vec<Row>, Fail> {
     open_files();
-    let (turns, many) = if quick { (20, 100) } else { (100, 500) };
+    let (turns, tries, many) = if quick { (20, 3, 100) } else { (100, 15, 500) };
     let (place, tokio) = (folder()?, runtime()?);
-    let own = tokio.block_on(run(place.path(), &one_by_one(turns, false), "own"))?;
-    let handed = tokio.block_on(run(place.path(), &one_by_one(turns, true), "handed"))?;
+    let (mut own, mut handed) = (Vec::new(), Vec::new());
+    // By turns: a disk is not as fast at one time as at another.
+    for n in 0..tries {
+        let (alone, delegating) = (one_by_one(turns, false), one_by_one(turns, true));
+        own.push(tokio.block_on(run(place.path(), &alone, &format!("own-{n}")))? as f64);
+        handed.push(tokio.block_on(run(place.path(), &delegating, &format!("handed-{n}")))? as f64);
+    }
+    let (own, handed) = (median(&own), median(&handed));
     let all = tokio.block_on(run(place.path(), &at_once(many), "many"))?;
     let peak = memory("VmHWM:");
-    let (turn, delegate) = (own as f64 / turns as f64, handed as f64 / turns as f64);
+    let (turn, delegate) = (own / turns as f64, handed / turns as f64);
     // Of a delegate, one turn is its parent's, and one its child's.
     let start = (delegate - 2.0 * turn).max(0.0);
     let ratio = delegate / turn;

@@ -101,10 +101,8 @@ pub(crate) fn refresh(
         tables::set_mark(&transaction, "folder", &folder.to_string())?;
         known.keep(&transaction)?;
         transaction.commit()?;
-        if refreshed.read + refreshed.gone >= MANY {
-            // Best now: whoever opens the file next has to read what it has not taken in yet.
-            tables::settle(db)?;
-        }
+        // Best now: whoever opens the file next has to read what it has not taken in yet.
+        tables::settle_if_long(db)?;
         Ok(refreshed)
     })
 }

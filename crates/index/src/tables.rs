@@ -72,9 +72,9 @@ fn prepared(mut db: Connection) -> Result<Connection> {
     db.busy_timeout(PATIENCE)?;
     keep_changes_beside(&db)?;
     db.pragma_update(None, "synchronous", "normal")?;
-    // Taking the log of changes into the file takes two syncs: not at every end, but once there are so many pages.
+    // Taking the log of changes into the file takes two syncs: not at every end, but once it is long; see `settle_if_long`.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    db.pragma_update(None, "wal_autocheckpoint", 250)?;
+    db.pragma_update(None, "wal_autocheckpoint", 0)?;
     // What is taken out does not linger in the file.
     db.pragma_update(None, "secure_delete", "on")?;
     if version(&db)? != VERSION {
@@ -364,7 +364,8 @@ pub(crate) fn take_in_trigrams(db: &Connection) -> Result<()> {
     drop(steps);
     drop(insert);
     set_mark(&transaction, LOOKED_UP, &to.to_string())?;
-    transaction.commit()
+    transaction.commit()?;
+    settle_if_long(db)
 }
 
 pub(crate) fn forget(db: &mut Connection, traces: &[TraceId]) -> Result<()> {
@@ -375,6 +376,27 @@ pub(crate) fn forget(db: &mut Connection, traces: &[TraceId]) -> Result<()> {
     transaction.execute("DELETE FROM mark WHERE name = 'names'", [])?;
     transaction.commit()?;
     settle(db)
+}
+
+/// A log of changes is long from so many bytes on.
+const LONG: u64 = 1 << 20;
+
+/// Takes the log of changes into the file if it is long. SQLite would do so by itself, but how far it was taken in is forgotten when the last
+/// process closes it: it would grow, and be taken in whole each time.
+pub(crate) fn settle_if_long(db: &Connection) -> Result<()> {
+    let log = db.path().map(|path| format!("{path}-wal"));
+    let is_long = log.and_then(|log| std::fs::metadata(log).ok()).is_some_and(|meta| meta.len() > LONG);
+    if !is_long {
+        return Ok(());
+    }
+    // Not now if others read: whoever changes something next does it.
+    db.busy_timeout(Duration::ZERO)?;
+    let settled = settle(db);
+    db.busy_timeout(PATIENCE)?;
+    match settled {
+        Err(error) if is_busy(&error) => Ok(()),
+        settled => settled,
+    }
 }
 
 /// Takes the log of changes into the file, and empties it.

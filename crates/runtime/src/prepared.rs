@@ -87,19 +87,21 @@ impl Frames {
     }
 }
 
+/// A spec as it holds in a run of a trace, counted from 1.
+pub(crate) fn in_run(spec: &Spec, run: u32) -> Spec {
+    Spec { mode: spec.mode_in(run), mode_for: None, ..spec.clone() }
+}
+
 /// The specs that are in use.
 #[derive(Default)]
 pub(crate) struct Specs(Mutex<HashMap<String, Weak<Prepared>>>);
 
 impl Specs {
-    /// What follows from a spec. `held`: what was prepared for the same run just now. Errors: one line for people, where not even a call could run.
-    pub fn prepare(&self, config: &Config, spec: &Spec, held: Option<&Arc<Prepared>>) -> Result<Arc<Prepared>, String> {
-        let text = serde_json::to_vec(spec).map_err(|error| format!("the spec cannot be written as JSON: {error}"))?;
-        let key = hex(&Sha256::digest(&text));
+    /// What follows from a spec. Errors: one line for people, where not even a call could run.
+    pub fn prepare(&self, config: &Config, spec: &mut Spec) -> Result<Arc<Prepared>, String> {
+        let key = key(spec)?;
+        let spec = &*spec;
         let shared = self.known().get(&key).and_then(Weak::upgrade);
-        if let Some(prepared) = shared.as_ref().filter(|shared| held.is_some_and(|held| Arc::ptr_eq(held, shared))) {
-            return Ok(Arc::clone(prepared));
-        }
         // Whoever begins now is under the rules of now, also while an older run under the same spec goes on. They may be made by code of the
         // host, which can take its time: nothing is locked meanwhile.
         let policy = (config.policies)(spec)?;
@@ -138,6 +140,15 @@ impl Specs {
     fn known(&self) -> MutexGuard<'_, HashMap<String, Weak<Prepared>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What two specs have in common from which the same follows. Agents of one kind differ in their names and in what they belong to.
+fn key(spec: &mut Spec) -> Result<String, String> {
+    let (name, relations) = (spec.name.take(), std::mem::take(&mut spec.relations));
+    let text = serde_json::to_vec(spec);
+    (spec.name, spec.relations) = (name, relations);
+    let text = text.map_err(|error| format!("the spec cannot be written as JSON: {error}"))?;
+    Ok(hex(&Sha256::digest(&text)))
 }
 
 /// How a turn looks under a spec, where it is text. What is played back comes as turns already.

@@ -7,7 +7,7 @@ use crate::driver::error::DriveError;
 use crate::error::RuntimeError;
 use crate::mail::Mail;
 use crate::observer::Observer;
-use crate::prepared::Prepared;
+use crate::prepared::{Prepared, in_run};
 use crate::prompt::media;
 use crate::secrets::Vault;
 use crate::shared::Shared;
@@ -171,7 +171,7 @@ impl Runtime {
 struct Beginning {
     spec: Spec,
     said: Vec<Mail>,
-    /// What follows from the spec.
+    /// What follows from the spec in the first run.
     prepared: Arc<Prepared>,
 }
 
@@ -186,7 +186,7 @@ impl Shared {
     ) -> Result<(), RuntimeError> {
         // What cannot work is said before there is a trace.
         self.config.vault.redact_spec(&mut spec).map_err(RuntimeError::Trace)?;
-        let prepared = self.specs.prepare(&self.config, &spec, None).map_err(RuntimeError::Trace)?;
+        let prepared = self.specs.prepare(&self.config, &mut in_run(&spec, 1)).map_err(RuntimeError::Trace)?;
         prepared.model.as_ref().map_err(|problem| RuntimeError::Trace(problem.clone()))?;
         let handle = self.handle(&scope.tenant, trace);
         let Some(driving) = Driving::begin(&handle) else {
@@ -219,8 +219,7 @@ impl Shared {
             beginning.push(driver.read(mail, by).await?);
         }
         driver.offer_together(beginning).await?;
-        // A message that was refused begins nothing, so there is no spec yet.
-        let _ = driver.prepared_as(Some(&prepared)).await;
+        driver.begun_with(prepared);
         Ok(driver)
     }
 

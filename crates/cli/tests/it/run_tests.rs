@@ -351,6 +351,13 @@ fn a_folder_that_was_edited_into_nonsense_fails_with_its_place_and_the_others_ar
             "call 1: read_text_file: ok is expected as its result, and it was error",
         ),
     ];
+    copy(&folder(&place, "good"), &bad);
+    edited("agent.json", "\"context_window\": ", "\"context_window\": -")(&bad);
+    let agent = std::fs::read_to_string(bad.join("agent.json")).unwrap();
+    let line = agent.lines().position(|line| line.contains("context_window")).unwrap() + 1;
+    let done = place.run(&["test", "run", "bad", "bad"]);
+    assert!(done.out.contains(&format!("agent.json:{line}: ")) && done.out.contains("0 passed, 1 failed"), "{done:#?}");
+    std::fs::remove_dir_all(&bad).unwrap();
     for (harm, wanted) in cases {
         copy(&folder(&place, "good"), &bad);
         harm(&bad);

@@ -188,3 +188,18 @@ async fn what_was_counted_of_runs_comes_from_the_logs_and_goes_with_them() {
     place.store.remove(&place.scope, &"20260101-a".parse().unwrap()).await.unwrap();
     assert_eq!((read(0).0.len(), read(0).1), (2, 1));
 }
+
+#[tokio::test]
+async fn what_changed_does_not_pile_up_beside_the_file_however_often_it_is_opened() {
+    let place = Place::new();
+    let log = || std::fs::metadata(place.file("index.sqlite-wal")).map_or(0, |meta| meta.len());
+    let mut longest = 0;
+    for n in 0..60 {
+        let words: String = (0..2_000).map(|word| format!("word{} ", n * 2_000 + word)).collect();
+        place.talk(&format!("t{n}"), &[(&words, "yes")]).await;
+        // Each time by another opening, as by a command that lists and ends.
+        assert_eq!(place.list().len(), n + 1);
+        longest = longest.max(log());
+    }
+    assert!(longest < 3 << 20, "it was {longest} bytes long");
+}

@@ -86,9 +86,14 @@ fn map_expected(expect: &mut Expectations, change: &dyn Fn(&str) -> String) {
 
 /// Reads `agent.json` alone: the agent without its instructions.
 pub(super) fn read_agent(folder: &Path, placing: &Placing) -> Result<Spec, Error> {
-    let mut spec: Value = json(folder, "agent.json", &text(folder, "agent.json")?, 1)?;
+    let agent = text(folder, "agent.json")?;
+    let mut spec: Value = json(folder, "agent.json", &agent, 1)?;
     map_texts(&mut spec, &mut |text| placing.put_in(text));
-    typed(folder, "agent.json", spec, 1)
+    serde_json::from_value(spec).map_err(|error| {
+        // The same is wrong with the text as it was written, and there it has a line.
+        let line = serde_json::from_str::<Spec>(&agent).err().map_or(1, |placed| placed.line().max(1));
+        Error::failed(format!("{}:{line}: {error}", folder.join("agent.json").display()))
+    })
 }
 
 /// Reads `test.toml` alone.

@@ -23,7 +23,7 @@ use crate::driver::running_summary::RunningSummary;
 use crate::effects::context::EffectContext;
 use crate::gate::judge::JudgeInput;
 use crate::observer::{Taken, TraceObserver};
-use crate::prepared::Prepared;
+use crate::prepared::{Prepared, in_run};
 use crate::prompt::prefix::Prefix;
 use crate::shared::Shared;
 use crate::stream::hub::Handle;
@@ -228,13 +228,17 @@ impl Driver {
         Ok(EffectContext { shared, handle, scope, trace, prepared })
     }
 
-    /// What follows from the spec that holds now.
-    pub async fn prepared(&mut self) -> Result<Arc<Prepared>, DriveError> {
-        self.prepared_as(None).await
+    /// Takes over what follows from the spec that the trace began with, in its first run. There is no run if the message was refused.
+    pub fn begun_with(&mut self, prepared: Arc<Prepared>) {
+        let state = self.machine.state();
+        if let (Some(spec), run @ 1) = (&state.spec, state.counts.runs) {
+            let under = SpecInUse { event: spec.event, using: spec.using, run: Some(run) };
+            self.prepared = Some(PreparedFor { under, prepared });
+        }
     }
 
-    /// The same, where it was prepared just now.
-    pub async fn prepared_as(&mut self, held: Option<&Arc<Prepared>>) -> Result<Arc<Prepared>, DriveError> {
+    /// What follows from the spec that holds now.
+    pub async fn prepared(&mut self) -> Result<Arc<Prepared>, DriveError> {
         let spec = self.machine.state().spec.as_ref();
         let spec = spec.ok_or_else(|| DriveError::Spec("the trace has no spec".into()))?;
         let (event, using, run) = (spec.event, spec.using, self.machine.state().counts.runs);
@@ -244,14 +248,13 @@ impl Driver {
         {
             return Ok(Arc::clone(prepared));
         }
-        let mut spec = match self.event(event).await? {
+        let spec = match self.event(event).await? {
             Some(EventKind::SpecChanged(data)) => data.spec.on_model(using),
             _ => return Err(DriveError::Spec("the trace's spec was erased; give it a new one".into())),
         };
         let under = SpecInUse { event, using, run: spec.mode_for.map(|_| run) };
-        (spec.mode, spec.mode_for) = (spec.mode_in(run), None);
         let config = &self.shared.config;
-        let prepared = self.shared.specs.prepare(config, &spec, held).map_err(DriveError::Spec)?;
+        let prepared = self.shared.specs.prepare(config, &mut in_run(&spec, run)).map_err(DriveError::Spec)?;
         self.prepared = Some(PreparedFor { under, prepared: Arc::clone(&prepared) });
         Ok(prepared)
     }

@@ -75,12 +75,17 @@ pub(crate) struct Commits {
 }
 
 impl Commits {
+    /// Whether there are so few leases that what each waits for is done where it is asked for.
+    pub fn are_few(&self) -> bool {
+        self.leases.load(Ordering::Relaxed) <= FEW
+    }
+
     /// Hands a job over; false if the store is closed. While there are so few leases that no group would share a sync, and nobody
     /// writes, the append is done where it is asked for, which saves four switches between threads: an agent alone, and one that
     /// waits for the agent that it has started.
     pub fn submit(&self, job: Job) -> bool {
         match job {
-            Job::Append(append) if self.leases.load(Ordering::Relaxed) <= FEW => match self.committer.try_lock() {
+            Job::Append(append) if self.are_few() => match self.committer.try_lock() {
                 Ok(mut committer) => {
                     let Some(open) = committer.as_mut() else { return false };
                     let had_journal = open.journal.is_some();

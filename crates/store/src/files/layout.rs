@@ -120,8 +120,8 @@ impl Layout {
         Ok(())
     }
 
-    /// Makes the trace's folder. That it is durable is the business of [`place`](Self::place), at the first append.
-    pub fn make_trace(&self, tenant: &TenantId, trace: &TraceId) -> io::Result<()> {
+    /// Makes the trace's folder; whether there was none. That it is durable is the business of [`place`](Self::place), at the first append.
+    pub fn make_trace(&self, tenant: &TenantId, trace: &TraceId) -> io::Result<bool> {
         if trace.elsewhere().is_some() {
             return Err(io::Error::other("it is one of another machine"));
         }
@@ -206,10 +206,12 @@ fn each_entry(dir: &Path, mut each: impl FnMut(&[u8])) -> io::Result<()> {
 }
 
 /// Makes a folder for its owner only; one that is there already is as good.
-fn make_dir(dir: &Path) -> io::Result<()> {
+/// Makes a folder; whether there was none.
+fn make_dir(dir: &Path) -> io::Result<bool> {
     match DirBuilder::new().mode(0o700).create(dir) {
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        made => made,
+        Ok(()) => Ok(true),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(e) => Err(e),
     }
 }
 

@@ -22,12 +22,12 @@ use std::sync::{Arc, Mutex};
 pub(crate) fn lease(inner: &Inner, tenant: &TenantId, trace: &TraceId, create: bool) -> Result<Opened, StoreError> {
     let opening = |e: io::Error| StoreError::io(format!("open trace {trace}"), e);
     let layout = &inner.layout;
-    if let Some(lost) = layout.lost(tenant, trace) {
+    // In a folder that was made just now there is nothing.
+    let is_new = create && layout.make_trace(tenant, trace).map_err(opening)?;
+    if let Some(lost) = (!is_new).then(|| layout.lost(tenant, trace)).flatten() {
         return Err(lost);
     }
-    if create {
-        layout.make_trace(tenant, trace).map_err(opening)?;
-    } else {
+    if !create {
         layout.existing_log(tenant, trace)?;
     }
     let dir = layout.trace(tenant, trace);
