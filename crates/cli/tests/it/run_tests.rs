@@ -392,7 +392,7 @@ fn what_lies_among_the_tests_and_is_none_is_told_and_passed_over() {
     let told = |name: &str, why: &str| {
         format!("! {name:?} in {} is no test: {why}\n", tests.to_str().unwrap().trim_end_matches('/'))
     };
-    let odd = "a test cannot be called \"an odd name\": a name is 1 to 64 letters of ASCII, digits, -, _ and .";
+    let odd = "a test cannot be called \"an odd name\": a name is 1 to 64 letters of ASCII, digits, -, _ and ., and does not begin with - or .";
     let lines = [
         told("README.md", "it is not a folder"),
         told("an odd name", odd),

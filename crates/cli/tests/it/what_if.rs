@@ -223,10 +223,10 @@ fn what_cannot_be_decided_again_is_said_in_one_line() {
     fails(&[&imported, "--what-if"], 1, "was imported");
     // What came before the message is the log's, whatever it is.
     let script = ran.place.root().join("more.toml");
-    std::fs::write(&script, "[[turn]]\nfinal = \"More.\"\n").unwrap();
+    std::fs::write(&script, "[[turn]]\nfinal = \"Hello.\"\n[[turn]]\nfinal = \"More.\"\n").unwrap();
     let model = format!("scripted:{}", script.display());
     assert_eq!(ran.place.ok(&["run", "--trace", &imported, "--model", &model, "And?"]), "More.\n");
-    let same = ran.place.ok(&["fork", &imported, "--what-if", "--at", "2"]);
+    let same = ran.place.ok(&["fork", &imported, "--what-if", "--at", "3"]);
     assert!(same.starts_with("no difference: 4 steps from the log"), "{same}");
     fails(&[&imported, "--what-if", "--at", "1"], 1, "message 2 of");
     std::fs::rename(&ran.place.work, ran.place.root().join("away")).unwrap();

@@ -319,8 +319,11 @@ fn what_was_approved_then_is_approved_again_and_the_difference_is_what_was_chang
         let done = parsed(&done);
         let what = done["difference"]["what"].as_str().unwrap();
         assert!(what.starts_with("call 2: the verdict was ") && what.ends_with(", and is deny"), "{how}: {done:#}");
-        let copy = std::path::PathBuf::from(done["folder"].as_str().unwrap());
-        assert_eq!((copy.join("one").exists(), copy.join("two").exists()), (true, false), "{how}: {done:#}");
+        let played = done["difference"]["played"].as_array().unwrap();
+        let ends: Vec<&str> =
+            played.iter().filter_map(|line| line.as_str().filter(|line| line.starts_with(' '))).collect();
+        assert!(ends[0].ends_with(", approved"), "{how}: {done:#}");
+        assert_eq!(ends[1..], ["  ok: [no output]", "  deny (no-two)"], "{how}: {done:#}");
     }
 }
 
@@ -333,5 +336,5 @@ fn a_model_that_fails_when_a_run_is_decided_again_is_told_with_its_own_exit_code
     std::fs::write(&script, "[[turn]]\nerror = { kind = \"bad_request\", message = \"no such letter\" }\n").unwrap();
     let other = format!("scripted:{}", script.display());
     let done = place.run(&["fork", &place.trace(), "--what-if", "--model", &other, "--temperature", "0.5"]);
-    assert!(done.code == 1 && done.err.contains("the model failed: no such letter"), "{done:#?}");
+    assert!(done.code == 1 && done.err.contains("the model failed: scripted model: no such letter"), "{done:#?}");
 }
