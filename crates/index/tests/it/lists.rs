@@ -1,7 +1,9 @@
 use crate::Place;
 use mainpath_index::Refreshed;
 use mainpath_store::Store;
+use mainpath_store::files::Mark;
 use mainpath_types::FinishReason;
+use std::collections::BTreeSet;
 
 fn names(place: &Place) -> Vec<String> {
     let mut names: Vec<String> =
@@ -202,4 +204,18 @@ async fn what_changed_does_not_pile_up_beside_the_file_however_often_it_is_opene
         longest = longest.max(log());
     }
     assert!(longest < 3 << 20, "it was {longest} bytes long");
+}
+
+#[tokio::test]
+async fn a_home_that_was_copied_without_its_notes_is_looked_through_once() {
+    let place = Place::new();
+    place.talk("a", &[("hi", "yes")]).await;
+    std::fs::remove_file(place.file("changes")).unwrap();
+    let first = place.store.changed_since(&place.scope, &Mark::default()).unwrap();
+    assert_eq!(first.traces, None);
+    let then = place.store.changed_since(&place.scope, &first.mark).unwrap();
+    assert_eq!(then.traces, Some(BTreeSet::new()));
+    place.talk("b", &[("hi", "yes")]).await;
+    let last = place.store.changed_since(&place.scope, &then.mark).unwrap();
+    assert_eq!(last.traces, Some(BTreeSet::from(["b".parse().unwrap()])));
 }

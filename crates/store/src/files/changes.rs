@@ -48,6 +48,11 @@ pub(crate) fn note(path: &Path, tenant: &TenantId, trace: &TraceId) {
     let _ = noted();
 }
 
+/// Begins the notes where there are none.
+fn begin(path: &Path) -> io::Result<()> {
+    open_or_make(path)?.write_all(format!("#{}\n", token()).as_bytes())
+}
+
 fn token() -> String {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     format!("{}-{}", since.as_nanos(), std::process::id())
@@ -57,10 +62,15 @@ fn token() -> String {
 pub(crate) fn since(inner: &Inner, tenant: &TenantId, mark: &Mark) -> Result<Changed, StoreError> {
     let path = inner.layout.changes();
     let reading = |e: io::Error| StoreError::io(format!("read {}", path.display()), e);
-    let bytes = match File::open(&path) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Vec::new(),
-        file => file.and_then(|file| bytes_from(&file, 0)).map_err(reading)?,
+    let read = || match File::open(&path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        file => file.and_then(|file| bytes_from(&file, 0)),
     };
+    let mut bytes = read().map_err(reading)?;
+    // A home that was copied without notes: from now on there is something to reach back to.
+    if bytes.is_empty() && begin(&path).is_ok() {
+        bytes = read().map_err(reading)?;
+    }
     let end = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
     let whole = bytes.get(..end).unwrap_or_default();
     let first = memchr::memchr(b'\n', whole).and_then(|at| whole.get(..at)).unwrap_or_default();
