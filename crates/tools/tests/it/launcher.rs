@@ -93,7 +93,8 @@ async fn owner() {
 
 fn start_owner(folder: &Path, open: bool) -> std::process::Child {
     let mut owner = Command::new(std::env::current_exe().unwrap());
-    owner.args(["--exact", "launcher::owner", "--ignored"]).env("OWNER_FOLDER", folder);
+    // What it makes for itself it cannot remove: that goes with the folder.
+    owner.args(["--exact", "launcher::owner", "--ignored"]).env("OWNER_FOLDER", folder).env("TMPDIR", folder);
     if open {
         owner.env("OWNER_OPEN", "yes");
     }
