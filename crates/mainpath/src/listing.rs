@@ -118,9 +118,17 @@ impl Host {
         };
         let mut rows = tokio::task::spawn_blocking(read).await.map_err(|error| Error::failed(error.to_string()))??;
         for row in &mut rows {
-            stand(logs, row).await;
+            self.stand(logs, row).await;
         }
         Ok(rows)
+    }
+
+    /// Corrects where a trace is said to stand; see [`stand`]. One that waits here for its next try is let go of, and goes on all the same.
+    async fn stand(&self, logs: &Logs, row: &mut Row) {
+        stand(logs, row).await;
+        if row.status == INTERRUPTED && self.runtime().goes_on(self.scope(), &row.trace) {
+            row.status = "running".into();
+        }
     }
 
     /// Where these words were said, at most so many places, of those after one. Errors: no words, or it keeps its traces in no files.
@@ -138,7 +146,7 @@ impl Host {
             error => error.into(),
         })?;
         for hit in &mut hits {
-            stand(logs, &mut hit.row).await;
+            self.stand(logs, &mut hit.row).await;
         }
         Ok(hits)
     }

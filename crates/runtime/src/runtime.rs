@@ -145,6 +145,12 @@ impl Runtime {
         self.shared.handle(&scope.tenant, trace).phase.subscribe()
     }
 
+    /// Whether this process goes on with a trace, now or when its next time comes.
+    pub fn goes_on(&self, scope: &Scope, trace: &TraceId) -> bool {
+        let phase = self.shared.known(&scope.tenant, trace).map(|handle| handle.phase.borrow().clone());
+        matches!(phase, Some(Phase::Running | Phase::Parked(_)))
+    }
+
     /// Begins nothing new any more, in no trace, and waits until what is under way has ended and every trace is let go of. A call that is on
     /// record as begun is still made: else nobody could tell whether it was. Nothing is stopped: a run goes on where it is as soon as another process, or a later one, drives it. For a process that is about to end; who does not want to
     /// wait longer ends it at any time, as after a crash.

@@ -162,7 +162,7 @@ impl Show<'_> {
         let Some(printer) = self.printers.of(&self.trace) else { return Ok(true) };
         let of = piece.of.effect();
         match goes_on(printer.state(), &of) {
-            Some(true) => printed(printer.print(&Live::Delta { of, nth: piece.nth, delta: piece.delta })),
+            Some(true) => printed(printer.print(&Live::Delta { of, nth: piece.nth, pieces: 1, delta: piece.delta })),
             Some(false) => Ok(true),
             None => {
                 self.early.push(piece);

@@ -177,7 +177,7 @@ impl<'a> Follow<'a> {
                     self.watchers.look();
                 }
             }
-            Live::Delta { of, nth, delta } => self.watchers.tell(of, *nth, delta),
+            Live::Delta { of, nth, delta, .. } => self.watchers.tell(of, *nth, delta),
             Live::Notice(_) => {}
         }
         if let Live::Event(event) = live

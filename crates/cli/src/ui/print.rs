@@ -147,7 +147,7 @@ impl Printer {
                 }
                 written?;
             }
-            Live::Delta { of, nth, delta } if !self.streamed.take(of, *nth, delta) => {}
+            Live::Delta { of, nth, pieces, delta } if !self.streamed.take(of, *nth, *pieces, delta) => {}
             Live::Delta { of, delta, .. } if self.json => self.program_delta(of, delta)?,
             Live::Notice(text) if self.json => write_lines(&[self.projector.notice(text, system_clock())])?,
             Live::Delta { of, delta, .. } => match (of, delta) {

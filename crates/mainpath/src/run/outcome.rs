@@ -62,6 +62,11 @@ impl Trace {
         }
     }
 
+    /// Whether this process goes on with it, now or at its next time: it may wait for the next try of a request, say.
+    pub fn goes_on_here(&self) -> bool {
+        self.host().runtime().goes_on(self.host().scope(), self.id())
+    }
+
     /// How it stands.
     pub async fn status(&self) -> Result<Status, Error> {
         let read = self.look().await?;

@@ -101,8 +101,8 @@ impl Telling {
                 let facts = self.queue.iter_mut().skip(told).flatten().filter(|fact| fact.id() == Some(event.id));
                 facts.rev().skip(1).for_each(RunEvent::set_more);
             }
-            Live::Delta { of: of @ (EffectKey::Model(_) | EffectKey::Tool(..)), nth, delta } => {
-                if self.streamed.take(of, *nth, delta) && self.last + 1 >= self.from {
+            Live::Delta { of: of @ (EffectKey::Model(_) | EffectKey::Tool(..)), nth, pieces, delta } => {
+                if self.streamed.take(of, *nth, *pieces, delta) && self.last + 1 >= self.from {
                     self.piece(of, delta)?;
                 }
             }

@@ -48,7 +48,7 @@ pub(crate) async fn call_model(
         Ok(asked) => asked,
         Err(problem) => return unusable(request, vault.redact(problem)).await,
     };
-    let mut pieces = Pieces::new(vault, handle, EffectKey::Model(request));
+    let pieces = Pieces::new(vault, handle, EffectKey::Model(request));
     let in_text = asked.text.is_some();
     let mut turn = asked.text.map(LiveTurn::new);
     let mut meter = Meter::new(&handle.received);

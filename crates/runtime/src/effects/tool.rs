@@ -14,7 +14,7 @@ use mainpath_policy::Grant;
 use mainpath_tools::{ProbeAnswer, is_large, unkept};
 use mainpath_types::{ChildPatch, EffectClass, Origin, Part, ToolOutput, text_of};
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -33,7 +33,7 @@ pub(crate) async fn run_tool(effect: EffectContext, run: ToolRun, cancel: Cancel
     let ToolRun { grant, arguments, within, judged_by } = run;
     let (call, attempt, name) = (grant.call(), grant.attempt(), grant.tool().to_string());
     let (config, handle) = (&effect.shared.config, &effect.handle);
-    let pieces = Arc::new(Mutex::new(Pieces::new(&config.vault, handle, EffectKey::Tool(call, attempt))));
+    let pieces = Arc::new(Pieces::new(&config.vault, handle, EffectKey::Tool(call, attempt)));
     let networked = grant.effect() == EffectClass::ProcessControl && grant.confinement().network;
     let mut context = tool_context(&effect, grant, cancel.clone(), Arc::clone(&pieces), judged_by.skills.clone());
     context.within = within;
@@ -52,7 +52,7 @@ pub(crate) async fn run_tool(effect: EffectContext, run: ToolRun, cancel: Cancel
         output.origin = Origin::Web;
     }
     after_tool(&effect, &name, &arguments, &mut output).await;
-    pieces.lock().unwrap_or_else(PoisonError::into_inner).end();
+    pieces.end();
     let Looked { mut output, tokens } = looked_through(&effect, output).await;
     let once = output.origin.is_foreign() || config.tools.doc(&name).is_some_and(|doc| doc.shown_once);
     if once && tokens >= SHOWN_ONCE_FROM {
@@ -151,7 +151,7 @@ pub(crate) async fn probe_tool(
     let (call, attempt, name) = (grant.call(), grant.attempt(), grant.tool().to_string());
     let config = &effect.shared.config;
     let pieces = Pieces::new(&config.vault, &effect.handle, EffectKey::Tool(call, attempt));
-    let mut context = tool_context(&effect, grant, CancellationToken::new(), Arc::new(Mutex::new(pieces)), Vec::new());
+    let mut context = tool_context(&effect, grant, CancellationToken::new(), Arc::new(pieces), Vec::new());
     context.patches = patch_desk(&effect, patches);
     let answer = match config.tools.probe(&name, &arguments, &context).await {
         ProbeAnswer::Done(mut output) => {

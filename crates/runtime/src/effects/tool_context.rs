@@ -17,7 +17,7 @@ use mainpath_types::{
 };
 use std::ffi::OsString;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -26,7 +26,7 @@ pub(crate) fn tool_context(
     effect: &EffectContext,
     grant: Grant,
     cancel: CancellationToken,
-    pieces: Arc<Mutex<Pieces>>,
+    pieces: Arc<Pieces>,
     skills: Vec<LoadedSkill>,
 ) -> ToolContext {
     let call = grant.call();
@@ -68,7 +68,6 @@ pub(crate) fn tool_context(
         loaded: skills,
     });
     context.progress = Arc::new(move |piece: &str| {
-        let mut pieces = pieces.lock().unwrap_or_else(PoisonError::into_inner);
         pieces.say(Delta::ToolOutput { call, text: piece.into() });
     });
     context

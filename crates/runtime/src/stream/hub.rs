@@ -1,5 +1,6 @@
 //! What a process knows of a trace that it drives or watches: who wakes it, where it stands, and what watchers are told.
 
+use crate::stream::so_far::{Piece, SoFar};
 use mainpath_core::{Effect, EffectKey, Input, InputKind};
 use mainpath_tools::{Processes, Snapshot};
 use mainpath_types::{CallId, Delta, Event};
@@ -19,11 +20,27 @@ pub enum Live {
         of: EffectKey,
         /// How many pieces of this effect came before it: where one is missing, what follows is no whole text.
         nth: u32,
+        /// How many it stands for: more than one where somebody began to watch later.
+        pieces: u32,
         /// The piece.
         delta: Delta,
     },
     /// A word about the driving itself, for people: a retry of the store, say.
     Notice(String),
+}
+
+impl From<Piece> for Live {
+    fn from(Piece { of, nth, pieces, delta }: Piece) -> Live {
+        Live::Delta { of, nth, pieces, delta }
+    }
+}
+
+/// What one sees who begins to watch.
+pub(crate) struct Subscribed {
+    /// What comes from now on.
+    pub live: broadcast::Receiver<Live>,
+    /// What has come of the effects under way.
+    pub so_far: Vec<Live>,
 }
 
 /// Where the driving of a trace stands in this process.
@@ -100,8 +117,17 @@ pub(crate) struct Handle {
     /// The estimated size of what has come of the answer under way.
     pub received: AtomicU32,
     live: Mutex<Option<broadcast::Sender<Live>>>,
+    /// What few traces have that wait.
+    busy: Mutex<Option<Box<Busy>>>,
+}
+
+/// What is known of a trace that does something.
+#[derive(Default)]
+struct Busy {
     /// What is appended, for the one who began the trace and waits for its end. Nobody waits: `None`.
-    heard: Mutex<Option<Vec<Event>>>,
+    heard: Option<Vec<Event>>,
+    /// What comes of the effects under way.
+    under_way: Vec<Arc<Mutex<SoFar>>>,
 }
 
 /// What a running call wants put on record before it goes on: what it is about to do to files, a skill that it loads. It waits for
@@ -137,6 +163,13 @@ impl Drop for Driving {
     }
 }
 
+/// Nothing is kept of a trace that does nothing.
+fn rest(busy: &mut Option<Box<Busy>>) {
+    if busy.as_ref().is_some_and(|busy| busy.heard.is_none() && busy.under_way.is_empty()) {
+        *busy = None;
+    }
+}
+
 /// How many entries a slow watcher may lag behind before it reads the log again.
 const LAG: usize = 512;
 
@@ -167,26 +200,43 @@ impl Handle {
 
     /// Keeps what is appended from now on, for a look at it without a look at the log.
     pub fn hear(&self) {
-        *self.heard() = Some(Vec::new());
+        self.busy().get_or_insert_default().heard = Some(Vec::new());
     }
 
     /// What was appended since, if it was little. Nothing is kept any more.
     pub fn take_heard(&self) -> Vec<Event> {
-        self.heard().take().unwrap_or_default()
+        let mut busy = self.busy();
+        let heard = busy.as_mut().and_then(|busy| busy.heard.take());
+        rest(&mut busy);
+        heard.unwrap_or_default()
     }
 
-    fn heard(&self) -> MutexGuard<'_, Option<Vec<Event>>> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Something comes of an effect from now on.
+    pub fn begin(&self, so_far: &Arc<Mutex<SoFar>>) {
+        self.busy().get_or_insert_default().under_way.push(Arc::clone(so_far));
+    }
+
+    /// Nothing comes of it any more.
+    pub fn done(&self, so_far: &Arc<Mutex<SoFar>>) {
+        let mut busy = self.busy();
+        if let Some(busy) = &mut *busy {
+            busy.under_way.retain(|other| !Arc::ptr_eq(other, so_far));
+        }
+        rest(&mut busy);
+    }
+
+    fn busy(&self) -> MutexGuard<'_, Option<Box<Busy>>> {
+        self.busy.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Tells those who wait and those who watch of events that were appended.
     pub fn publish(&self, events: Vec<Event>) {
-        let mut heard = self.heard();
-        match &mut *heard {
-            Some(kept) if kept.len() + events.len() <= MOST_HEARD => kept.extend(events.iter().cloned()),
-            _ => *heard = None,
+        if let Some(busy) = &mut *self.busy() {
+            match &mut busy.heard {
+                Some(kept) if kept.len() + events.len() <= MOST_HEARD => kept.extend(events.iter().cloned()),
+                _ => busy.heard = None,
+            }
         }
-        drop(heard);
         if let Some(audience) = self.audience() {
             for event in events {
                 // Nobody listens any more: watchers resume from the log.
@@ -195,9 +245,16 @@ impl Handle {
         }
     }
 
-    pub fn subscribe(&self) -> broadcast::Receiver<Live> {
+    /// Begins to watch. Nothing of an effect under way is told twice or left out.
+    pub fn subscribe(&self) -> Subscribed {
+        let under_way = self.busy().as_ref().map(|busy| busy.under_way.clone()).unwrap_or_default();
+        // Nothing comes of them meanwhile.
+        let mut held: Vec<MutexGuard<'_, SoFar>> =
+            under_way.iter().map(|so_far| so_far.lock().unwrap_or_else(PoisonError::into_inner)).collect();
         let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        live.get_or_insert_with(|| broadcast::channel(LAG).0).subscribe()
+        let live = live.get_or_insert_with(|| broadcast::channel(LAG).0).subscribe();
+        let so_far = held.iter_mut().flat_map(|so_far| so_far.all()).map(Live::from).collect();
+        Subscribed { live, so_far }
     }
 
     /// The sending end, if anybody watches.

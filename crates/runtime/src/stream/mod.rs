@@ -4,6 +4,7 @@ pub(crate) mod hub;
 pub(crate) mod live;
 pub(crate) mod notices;
 pub(crate) mod pieces;
+pub(crate) mod so_far;
 pub(crate) mod streamed;
 pub(crate) mod watcher;
 pub mod wire;

@@ -1,142 +1,72 @@
-//! Streams to watchers. A secret may be cut in two by the pieces of a stream, so what may be a secret's beginning waits for
-//! what follows.
+//! Streams to watchers.
 
-use crate::secrets::{Flow, Kind, Vault, is_json};
-use crate::stream::hub::{Handle, Live};
+use crate::secrets::Vault;
+use crate::stream::hub::Handle;
+use crate::stream::so_far::{Piece, SoFar};
 use mainpath_core::EffectKey;
 use mainpath_types::Delta;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The stream of one answer or one call.
+/// The stream of one answer or one call. It ends when this is dropped.
 pub(crate) struct Pieces {
-    vault: Vault,
     handle: Arc<Handle>,
-    of: EffectKey,
-    /// The texts under way, each with a piece of it that says which one it is. Calls may be written beside one another.
-    flows: Vec<(Delta, Flow)>,
-    /// How many pieces there have been, seen or not.
-    count: u32,
+    so_far: Arc<Mutex<SoFar>>,
 }
 
 impl Pieces {
     pub fn new(vault: &Vault, handle: &Arc<Handle>, of: EffectKey) -> Pieces {
-        Pieces { vault: vault.clone(), handle: Arc::clone(handle), of, flows: Vec::new(), count: 0 }
+        let so_far = Arc::new(Mutex::new(SoFar::new(vault, of)));
+        handle.begin(&so_far);
+        Pieces { handle: Arc::clone(handle), so_far }
     }
 
     /// Hands a piece on, redacted, but for an end that waits.
-    pub fn say(&mut self, mut delta: Delta) {
-        // Prose that something else follows has ended: what waited was no secret.
-        if self.flows.last().is_some_and(|(first, _)| is_prose(first) && !follows(first, &delta)) {
-            self.end_last();
-        }
-        if let Delta::Partial { value, .. } = &mut delta {
-            // It comes whole.
-            *value = self.vault.redact(value);
-            return self.tell(delta);
-        }
-        let piece = std::mem::take(text_of(&mut delta));
-        let at = match self.flows.iter().position(|(first, _)| follows(first, &delta)) {
-            Some(at) => at,
-            None => {
-                let flow = Flow::new(&self.vault, kind(&delta, &piece));
-                self.flows.push((unnamed(&delta), flow));
-                self.flows.len() - 1
-            }
-        };
-        let Some((_, flow)) = self.flows.get_mut(at) else { return };
-        if !self.handle.is_watched() {
-            self.count = self.count.saturating_add(1);
-            return flow.pass(&piece);
-        }
-        *text_of(&mut delta) = flow.push(&self.vault, &piece);
-        if let Delta::Arguments { name: Some(name), .. } = &mut delta {
-            *name = self.vault.redact(name);
-        }
-        self.tell(delta);
+    pub fn say(&self, delta: Delta) {
+        let mut so_far = self.so_far();
+        let mut tell = |piece: Piece| self.handle.tell(piece.into());
+        let is_watched = self.handle.is_watched();
+        so_far.say(delta, if is_watched { Some(&mut tell) } else { None });
     }
 
     /// Nothing follows any more: what waited was no secret.
-    pub fn end(&mut self) {
-        while !self.flows.is_empty() {
-            self.end_last();
-        }
+    pub fn end(&self) {
+        let mut so_far = self.so_far();
+        let mut tell = |piece: Piece| self.handle.tell(piece.into());
+        let is_watched = self.handle.is_watched();
+        so_far.end(if is_watched { Some(&mut tell) } else { None });
     }
 
-    fn end_last(&mut self) {
-        let Some((mut delta, mut flow)) = self.flows.pop() else { return };
-        *text_of(&mut delta) = flow.end(&self.vault);
-        self.tell(delta);
-    }
-
-    fn tell(&mut self, mut delta: Delta) {
-        if !text_of(&mut delta).is_empty() || names(&delta) {
-            self.handle.tell(Live::Delta { of: self.of, nth: self.count, delta });
-            self.count = self.count.saturating_add(1);
-        }
+    fn so_far(&self) -> MutexGuard<'_, SoFar> {
+        self.so_far.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn is_prose(delta: &Delta) -> bool {
-    matches!(delta, Delta::Text { .. } | Delta::Thinking { .. })
-}
-
-/// What a text is, by its first piece: arguments are JSON, and what a tool says may be.
-fn kind(delta: &Delta, piece: &str) -> Kind {
-    match delta {
-        Delta::Arguments { .. } => Kind::Arguments,
-        Delta::ToolOutput { .. } if is_json(piece) => Kind::Json,
-        Delta::ToolOutput { .. } | Delta::Text { .. } | Delta::Thinking { .. } | Delta::Partial { .. } => Kind::Text,
-    }
-}
-
-/// An empty piece of the same text.
-fn unnamed(delta: &Delta) -> Delta {
-    match delta {
-        Delta::Arguments { index, .. } => Delta::Arguments { index: *index, name: None, text: String::new() },
-        other => other.clone(),
-    }
-}
-
-/// Whether a piece names a call's tool.
-fn names(delta: &Delta) -> bool {
-    matches!(delta, Delta::Arguments { name: Some(_), .. })
-}
-
-/// Whether the second piece goes on where the first ended.
-fn follows(first: &Delta, second: &Delta) -> bool {
-    match (first, second) {
-        (Delta::Text { .. }, Delta::Text { .. }) | (Delta::Thinking { .. }, Delta::Thinking { .. }) => true,
-        (Delta::Arguments { index: a, .. }, Delta::Arguments { index: b, .. }) => a == b,
-        (Delta::ToolOutput { call: a, .. }, Delta::ToolOutput { call: b, .. }) => a == b,
-        _ => false,
-    }
-}
-
-fn text_of(delta: &mut Delta) -> &mut String {
-    match delta {
-        Delta::Text { text }
-        | Delta::Thinking { text }
-        | Delta::Arguments { text, .. }
-        | Delta::Partial { value: text, .. }
-        | Delta::ToolOutput { text, .. } => text,
+impl Drop for Pieces {
+    fn drop(&mut self) {
+        self.handle.done(&self.so_far);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stream::hub::Live;
+    use crate::stream::so_far::text_of;
+    use mainpath_types::{CallId, Seq};
 
     /// What a watcher gets of these pieces.
     fn seen(pieces: &[Delta]) -> Vec<Delta> {
         let handle = Arc::new(Handle::default());
-        let mut audience = handle.subscribe();
+        let mut audience = handle.subscribe().live;
         let vault = Vault::new([("A_KEY".to_string(), "hunter2hunter2".to_string())]);
-        let mut stream = Pieces::new(&vault, &handle, EffectKey::Model(1));
+        let stream = Pieces::new(&vault, &handle, EffectKey::Model(1));
         pieces.iter().for_each(|piece| stream.say(piece.clone()));
         stream.end();
-        std::iter::from_fn(|| audience.try_recv().ok())
-            .filter_map(|live| if let Live::Delta { delta, .. } = live { Some(delta) } else { None })
-            .collect()
+        std::iter::from_fn(|| audience.try_recv().ok()).filter_map(delta_of).collect()
+    }
+
+    fn delta_of(live: Live) -> Option<Delta> {
+        if let Live::Delta { delta, .. } = live { Some(delta) } else { None }
     }
 
     fn text(text: &str) -> Delta {
@@ -171,5 +101,86 @@ mod tests {
     fn what_is_known_of_a_turn_before_it_is_complete_holds_no_secret() {
         let known = |value: &str| Delta::Partial { path: "$.action.type".into(), value: value.into() };
         assert_eq!(seen(&[known("shoot hunter2hunter2")]), [known("shoot {{secret:A_KEY}}")]);
+    }
+
+    /// What one sees of an answer who begins to watch after so many pieces of it: in its order, without a gap.
+    fn seen_from(after: usize, pieces: &[Delta], is_watched: bool) -> String {
+        let handle = Arc::new(Handle::default());
+        let other = is_watched.then(|| handle.subscribe());
+        let vault = Vault::new([("A_KEY".to_string(), "hunter2hunter2".to_string())]);
+        let stream = Pieces::new(&vault, &handle, EffectKey::Model(1));
+        pieces.iter().take(after).for_each(|piece| stream.say(piece.clone()));
+        let mut late = handle.subscribe();
+        pieces.iter().skip(after).for_each(|piece| stream.say(piece.clone()));
+        stream.end();
+        drop(stream);
+        assert!(handle.subscribe().so_far.is_empty(), "it has ended");
+        let come = std::iter::from_fn(|| late.live.try_recv().ok());
+        let (mut said, mut next) = (String::new(), 0);
+        for live in late.so_far.into_iter().chain(come) {
+            let Live::Delta { nth, pieces, mut delta, .. } = live else { panic!("{live:?}") };
+            assert_eq!(nth, next, "after {after}");
+            next += pieces;
+            let text = match &mut delta {
+                Delta::Text { text } => text.clone(),
+                Delta::Thinking { text } => format!("({text})"),
+                Delta::Arguments { name, text, .. } => format!("{}[{text}]", name.clone().unwrap_or_default()),
+                other => panic!("{other:?}"),
+            };
+            said.push_str(&text);
+        }
+        drop(other);
+        said.replace(")(", "").replace("][", "")
+    }
+
+    #[test]
+    fn whoever_begins_to_watch_in_the_middle_sees_all_of_it_once() {
+        let call = |name: Option<&str>, text: &str| Delta::Arguments {
+            index: 0,
+            name: name.map(Into::into),
+            text: text.into(),
+        };
+        let think = |text: &str| Delta::Thinking { text: text.into() };
+        let pieces = [
+            think("Let me "),
+            think("see hunt"),
+            think("er2hunter2."),
+            text("It is "),
+            text("hunter"),
+            text("2hunter2, my hunter"),
+            call(Some("shoot"), ""),
+            call(None, "{\"at\":\"hunter2"),
+            call(None, "hunter2\"}"),
+        ];
+        let whole =
+            "(Let me see {{secret:A_KEY}}.)It is {{secret:A_KEY}}, my huntershoot[{\"at\":\"{{secret:A_KEY}}\"}]";
+        for after in 0..=pieces.len() {
+            for is_watched in [false, true] {
+                assert_eq!(seen_from(after, &pieces, is_watched), whole, "after {after}, {is_watched}");
+            }
+        }
+    }
+
+    #[test]
+    fn of_a_tool_that_says_much_who_comes_late_sees_the_end() {
+        let handle = Arc::new(Handle::default());
+        let call = CallId { seq: Seq(2), index: 0 };
+        let stream = Pieces::new(&Vault::new([]), &handle, EffectKey::Tool(call, 1));
+        for is_watched in [false, true] {
+            let watching = is_watched.then(|| handle.subscribe());
+            for line in 0..20_000 {
+                stream.say(Delta::ToolOutput { call, text: format!("line {line}\n") });
+            }
+            let so_far = handle.subscribe().so_far;
+            let [Live::Delta { delta: Delta::ToolOutput { text, .. }, .. }] = so_far.as_slice() else {
+                panic!("{so_far:?}")
+            };
+            assert!(
+                text.starts_with("…\n") && text.ends_with("line 19999\n") && text.len() <= 64 * 1024 + 4,
+                "{}",
+                text.len()
+            );
+            drop(watching);
+        }
     }
 }

@@ -15,8 +15,9 @@ pub struct Streamed {
 }
 
 impl Streamed {
-    /// Takes a piece of an effect. Whether it can be shown: it follows what was shown before. Pieces of other effects always can.
-    pub fn take(&mut self, of: &EffectKey, nth: u32, delta: &Delta) -> bool {
+    /// Takes what stands for so many pieces of an effect. Whether it can be shown: it follows what was shown before. Pieces of other effects
+    /// always can.
+    pub fn take(&mut self, of: &EffectKey, nth: u32, pieces: u32, delta: &Delta) -> bool {
         let EffectKey::Model(request) = of else { return true };
         if *request != self.request {
             *self = Streamed { request: *request, ..Streamed::default() };
@@ -25,7 +26,7 @@ impl Streamed {
         if self.is_torn {
             return false;
         }
-        self.pieces = self.pieces.saturating_add(1);
+        self.pieces = self.pieces.saturating_add(pieces);
         if let Delta::Text { text } = delta {
             self.text.push_str(text);
         }
@@ -60,7 +61,7 @@ mod tests {
         let (mut streamed, mut shown) = (Streamed::default(), String::new());
         for (nth, text) in pieces {
             let delta = Delta::Text { text: (*text).into() };
-            if streamed.take(&EffectKey::Model(1), *nth, &delta) {
+            if streamed.take(&EffectKey::Model(1), *nth, 1, &delta) {
                 shown.push_str(text);
             }
         }
@@ -83,8 +84,8 @@ mod tests {
     fn a_retry_begins_anew() {
         let mut streamed = Streamed::default();
         let delta = |text: &str| Delta::Text { text: text.into() };
-        assert!(streamed.take(&EffectKey::Model(1), 0, &delta("half")));
-        assert!(streamed.take(&EffectKey::Model(2), 0, &delta("who")));
+        assert!(streamed.take(&EffectKey::Model(1), 0, 1, &delta("half")));
+        assert!(streamed.take(&EffectKey::Model(2), 0, 1, &delta("who")));
         assert_eq!((streamed.end(2).as_deref(), streamed.end(3)), (Some("who"), None));
     }
 }

@@ -1,6 +1,6 @@
 //! Who watches what. Durable events are resumed by number, deltas are only for those who look.
 
-use crate::stream::hub::{Handle, Live, Phase};
+use crate::stream::hub::{Handle, Live, Phase, Subscribed};
 use mainpath_core::EffectKey;
 use mainpath_store::{Scope, Store, StoreError};
 use mainpath_types::{
@@ -17,6 +17,8 @@ pub struct Watcher {
     trace: TraceId,
     next: EventId,
     live: broadcast::Receiver<Live>,
+    /// What had come of the effects under way when it began.
+    so_far: VecDeque<Live>,
     backlog: VecDeque<Arc<Event>>,
     handle: Arc<Handle>,
     behind: bool,
@@ -67,9 +69,9 @@ impl Watcher {
         from: EventId,
         handle: Arc<Handle>,
     ) -> Watcher {
-        let (next, live) = (from.max(1), handle.subscribe());
+        let (next, Subscribed { live, so_far }) = (from.max(1), handle.subscribe());
         let (backlog, settled) = (VecDeque::new(), Settled::default());
-        Watcher { store, scope, trace, next, live, backlog, handle, behind: true, settled }
+        Watcher { store, scope, trace, next, live, so_far: so_far.into(), backlog, handle, behind: true, settled }
     }
 
     /// The same for a trace that is begun after this: it will be told of every event, so its log need not be read.
@@ -92,6 +94,9 @@ impl Watcher {
                 }
                 continue;
             }
+            if let Some(piece) = self.begun() {
+                return Ok(piece);
+            }
             match self.live.recv().await {
                 Ok(Live::Event(event)) if event.id < self.next => {}
                 Ok(Live::Event(event)) if event.id > self.next => self.behind = true,
@@ -100,7 +105,8 @@ impl Watcher {
                 Ok(other) => return Ok(other),
                 Err(broadcast::error::RecvError::Lagged(_)) => self.behind = true,
                 Err(broadcast::error::RecvError::Closed) => {
-                    self.live = self.handle.subscribe();
+                    let Subscribed { live, so_far } = self.handle.subscribe();
+                    (self.live, self.so_far) = (live, so_far.into());
                     self.behind = true;
                 }
             }
@@ -116,6 +122,9 @@ impl Watcher {
                 }
                 continue;
             }
+            if let Some(piece) = self.begun() {
+                return Some(piece);
+            }
             match self.live.try_recv() {
                 Ok(Live::Event(event)) if event.id < self.next => {}
                 Ok(Live::Event(event)) if event.id > self.next => self.behind = true,
@@ -127,6 +136,15 @@ impl Watcher {
             }
         }
         None
+    }
+
+    /// The next piece of what had come when it began, of what goes on still.
+    fn begun(&mut self) -> Option<Live> {
+        let is_over = |live: &Live| matches!(live, Live::Delta { of, .. } if self.settled.has(of));
+        while self.so_far.front().is_some_and(is_over) {
+            self.so_far.pop_front();
+        }
+        self.so_far.pop_front()
     }
 
     fn see(&mut self, event: Arc<Event>) -> Live {

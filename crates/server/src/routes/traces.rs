@@ -10,6 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mainpath::index::{Hit, HitPlace, Position, Row, Wanted};
 use mainpath::listing::ListedTrace;
+use mainpath::runtime::Waiting;
 use mainpath::trace::{MessagePart, SubTrace};
 use mainpath::types::{Millis, Seq, TraceId, parse_time};
 use mainpath::{Host, Trace};
@@ -321,6 +322,10 @@ async fn detail(call: Call) -> Result<TraceDetail, Problem> {
 async fn standing(trace: &Trace) -> Result<&'static str, Problem> {
     Ok(match trace.status().await? {
         mainpath::Status::Interrupted => "interrupted",
+        // It waits for nobody: for its next try, say.
+        mainpath::Status::Waiting(waiting) if waiting.iter().all(|one| matches!(one, Waiting::Timer)) => {
+            if trace.goes_on_here() { "running" } else { "interrupted" }
+        }
         mainpath::Status::Waiting(_) => "waiting",
         _ => "running",
     })

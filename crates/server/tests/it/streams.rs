@@ -2,6 +2,7 @@
 
 use crate::support::{Place, READS, WRITES, unchunked};
 use base64::Engine;
+use mainpath_testkit::model_server::{Answer as Said, Behaviour, ModelServer, Reply, render};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -241,4 +242,57 @@ final = "Both looked."
         }
     }
     place.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_begins_to_watch_in_the_middle_of_an_answer_sees_it_from_its_beginning() {
+    let server = ModelServer::start(Behaviour::new(|_| {
+        let answer = Said::text("It was a bright cold day in April, and the clocks were striking thirteen.");
+        let whole = render(&answer, true).len();
+        Reply::Stall(answer, whole * 2 / 3)
+    }))
+    .unwrap();
+    let place = Place::start().await;
+    let started = place.post("/api/traces", json!({"task": "Say it.", "model": server.model()})).await.json();
+    let trace = started["trace_id"].as_str().unwrap();
+    while server.count() == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    for _ in 0..2 {
+        let path = format!("/api/traces/{trace}/events");
+        let headers = [place.bearer(), "accept: text/event-stream".into()];
+        let mut socket = place.send("GET", &path, &headers, "").await;
+        let mut seen = String::new();
+        let come = async {
+            let mut some = [0; 4096];
+            while !seen.contains("It was a bright cold day") {
+                let read = socket.read(&mut some).await.unwrap();
+                seen.push_str(&String::from_utf8_lossy(&some[..read]));
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(10), come).await.unwrap();
+        assert_eq!(seen.matches("event: assistant_delta").count(), 1, "all that has come, at once: {seen}");
+    }
+    place.post(&format!("/api/traces/{trace}/stop"), json!({})).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_waits_for_its_next_try_goes_on_wherever_one_looks() {
+    let busy = Reply::Error { status: 503, headers: vec![("retry-after".into(), "60".into())], body: "busy".into() };
+    let server = ModelServer::start(Behaviour::new(move |_| busy.clone())).unwrap();
+    let place = Place::start().await;
+    let started = place.post("/api/traces", json!({"task": "Say it.", "model": server.model()})).await.json();
+    let trace = started["trace_id"].as_str().unwrap().to_owned();
+    while !place.get(&format!("/api/traces/{trace}/events?since_event_id=1")).await.body.contains("model_failed") {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    // It has been let go of by then.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let detail = place.get(&format!("/api/traces/{trace}")).await.json();
+    let list = place.get("/api/traces").await.json();
+    let running = place.get("/api/traces/running").await.json();
+    let stands = [&detail["status"], &list["traces"][0]["status"], &running["traces"][0]["status"]];
+    assert_eq!(stands, ["running"; 3], "{detail} {list} {running}");
+    place.post(&format!("/api/traces/{trace}/stop"), json!({})).await;
 }
