@@ -1,5 +1,6 @@
 // How the arguments of a call are shown: what it would change as a difference, the rest as fields.
 import { around, diffLines, type DiffLine } from "./diff";
+import { visible } from "./visible";
 
 export interface ShownArguments {
   path: string | null;
@@ -41,4 +42,11 @@ export function shownArguments(tool: string, text: string): ShownArguments {
   if (tool === "edit_text_file") diff = edits(value["edits"]);
   if (tool === "write_text_file" && typeof value["content"] === "string") diff = diffLines("", value["content"]);
   return { path, diff, title };
+}
+
+/** Whether all of a call is seen at one look: a few short lines in which nothing is hidden. */
+export function isSeenAtOnce(text: string): boolean {
+  const said = Object.values(fields(text)).map((value) => (typeof value === "string" ? value : JSON.stringify(value)));
+  const whole = said.join("\n");
+  return text.length <= 400 && whole.split("\n").length <= 8 && visible(whole) === whole && !/[ \t]{20}/.test(whole);
 }

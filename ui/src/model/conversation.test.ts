@@ -81,11 +81,11 @@ test("a history that is loaded from any event on ends as the whole does", () => 
   }
 });
 
-test("pieces that were missed while the connection was lost are said to be missing", () => {
+test("what is still coming comes from its beginning again when the connection is back", () => {
   const request = EVENTS.findIndex((event) => event.type === "model_request");
   const live = conversationOf(EVENTS.slice(0, request + 1));
   live.apply(piece("assistant_delta", { request: 1, text: "half" }));
   live.missedPieces();
-  live.apply(piece("assistant_delta", { request: 1, text: "the end" }));
-  expect(live.answer(1)?.live).toEqual({ text: "the end", thinking: "", calls: [], isPartial: true });
+  live.apply(piece("assistant_delta", { request: 1, text: "half, and the end" }));
+  expect(live.answer(1)?.live).toEqual({ text: "half, and the end", thinking: "", calls: [] });
 });

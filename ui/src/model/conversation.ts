@@ -89,12 +89,15 @@ export interface AnswerItem extends Base {
   stored: readonly { hash: string; bytes: number }[];
   calls: readonly Call[];
   problem: string | null;
+  /** Whether the request failed and is made again, and when if not at once. */
+  isRetried: boolean;
+  retryAt: number | null;
   cost: number;
   usage: EventData["model_response"]["usage"] | null;
   isAbout: boolean;
   elapsed: number | null;
   /** What has come of it so far; null once the whole is there. */
-  live: { text: string; thinking: string; calls: readonly { name: string; arguments: string }[]; isPartial: boolean } | null;
+  live: { text: string; thinking: string; calls: readonly { name: string; arguments: string }[] } | null;
 }
 
 export interface NoteItem extends Base {
@@ -142,12 +145,12 @@ export class Conversation {
     if (NOTED.has(event.type)) this.note(event);
   }
 
-  /** A connection was lost or begun: pieces may be missing from what is still coming. */
+  /** A connection was lost or begun: what is still coming comes from its beginning again. */
   missedPieces(): void {
     for (const key of this.order) {
       const item = this.byKey.get(key);
       if (item?.kind !== "answer") continue;
-      if (item.live !== null) this.change(item, { live: { text: "", thinking: "", calls: [], isPartial: true } });
+      if (item.live !== null) this.change(item, { live: { text: "", thinking: "", calls: [] } });
     }
   }
 
@@ -192,7 +195,7 @@ export class Conversation {
     return {
       ...this.base(event, key),
       kind: "answer", request: null, seq: null, parent: null, lastSeq: null, purpose: null, state: "running", text: "", thinking: "", media: [],
-      stored: [], calls: [], problem: null, cost: 0, usage: null, isAbout: false, elapsed: null, live: null,
+      stored: [], calls: [], problem: null, isRetried: false, retryAt: null, cost: 0, usage: null, isAbout: false, elapsed: null, live: null,
     };
   }
 
@@ -278,7 +281,7 @@ export class Conversation {
     },
     model_request: (event) => {
       const { request, head, purpose } = event.data;
-      const live = { text: "", thinking: "", calls: [], isPartial: false };
+      const live = { text: "", thinking: "", calls: [] };
       this.put({ ...this.empty(event, `r${request}`), request, parent: head ?? null, purpose: purpose ?? null, live });
     },
     assistant_delta: (event) => this.piece(event, (live) => ({ ...live, text: live.text + event.data.text })),
@@ -293,11 +296,13 @@ export class Conversation {
     model_response: (event) => this.response(event),
     model_failed: (event) => {
       const item = this.answerFor(event, event.data.request);
-      const retries = event.data.retry_at !== null && event.data.retry_at !== undefined;
+      const retryAt = event.data.retry_at ?? null;
       this.change(item, {
         live: null,
-        state: retries || (event.data.remedy ?? null) !== null ? "waiting" : "failed",
+        state: "failed",
         problem: event.data.error.message,
+        isRetried: retryAt !== null || (event.data.remedy ?? null) !== null,
+        retryAt,
         cost: item.cost + event.data.cost,
       });
     },

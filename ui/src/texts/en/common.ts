@@ -14,7 +14,7 @@ export default {
   },
   signIn: {
     title: "Sign in to Mainpath",
-    about: "Paste your key. On this machine it is in the file {file}; or run mainpath ui, which signs you in.",
+    about: "Paste your key. On this machine it is in the file that mainpath serve names, usually {file}; or run mainpath ui, which signs you in.",
     key: "Key",
     keep: "Keep me signed in on this browser",
     go: "Sign in",

@@ -16,7 +16,7 @@ const common: Texts["common"] = {
   },
   signIn: {
     title: "登录 Mainpath",
-    about: "粘贴你的密钥。在本机上，它保存在文件 {file} 中；也可以运行 mainpath ui 直接登录。",
+    about: "粘贴你的密钥。在本机上，它保存在 mainpath serve 所示的文件中，通常是 {file}；也可以运行 mainpath ui 直接登录。",
     key: "密钥",
     keep: "在此浏览器中保持登录",
     go: "登录",
