@@ -191,7 +191,7 @@ async fn ending_with(
 }
 
 /// The form of views. It changes whenever a view of the same log is written otherwise than before.
-pub const VERSION: u64 = 7;
+pub const VERSION: u64 = 8;
 
 /// The form in which views were written, by their `meta.json`; 1 where it says nothing.
 pub(crate) fn version(meta: &[u8]) -> u64 {
@@ -386,10 +386,22 @@ fn meta(state: &State, events: &[Event], spec: Option<&Spec>, task: &str, answer
         "current_goal_id": state.goals.focus,
         "finish_reason": state.ended.reason,
         "result_summary": answer.filter(|_| failed.is_none()),
-        "error_message": failed.map(|reason| format!("the run ended with {}", reason.as_str())),
+        "error_message": failed.map(|reason| why_it_ended(reason, events)),
         "created_at": format_time(created),
         "completed_at": completed.map(format_time),
     })
+}
+
+/// Why a run came to no answer, with what the model's server said last where it ended for that.
+fn why_it_ended(reason: FinishReason, events: &[Event]) -> String {
+    let said = events.iter().rev().find_map(|event| match &event.kind {
+        EventKind::ModelFailed(data) => Some(data.error.message.as_str()),
+        _ => None,
+    });
+    match said.filter(|_| reason == FinishReason::ModelError) {
+        Some(said) => format!("{}: {said}", reason.words()),
+        None => reason.words().into(),
+    }
 }
 
 /// Micro-units as a number: the double nearest to it, which is written with just the digits that it has.

@@ -39,6 +39,11 @@ export function placeKey(query: LocationQuery): string {
   return JSON.stringify(["event", "call", "message", "turn"].map((name) => query[name]));
 }
 
+/** Whether an address names a place. */
+export function namesPlace(query: LocationQuery): boolean {
+  return ["event", "call", "message", "turn"].some((name) => query[name] !== undefined);
+}
+
 export async function placeOf(trace: string, query: LocationQuery): Promise<Aim | null> {
   const event = number(query["event"]);
   if (event !== null) return { event };

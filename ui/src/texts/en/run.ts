@@ -24,6 +24,7 @@ export default {
     thinkingNow: "Reasoning …",
     asking: "The model is answering …",
     retrying: "It is made again at {at}.",
+    noPlace: "There is no such place in this run.",
     madeAgain: "It is made again.",
     purposes: { summary: "Summary", reflection: "Reflection", repair: "Repair", look_back: "Look back" },
     tokens: "{in} in, {out} out",

@@ -24,6 +24,7 @@ const run: Texts["run"] = {
     thinkingNow: "推理中…",
     asking: "模型正在回答…",
     retrying: "将于 {at} 重新请求。",
+    noPlace: "此运行中没有这个位置。",
     madeAgain: "将重新请求。",
     purposes: { summary: "总结", reflection: "反思", repair: "修复", look_back: "回顾" },
     tokens: "输入 {in}，输出 {out}",
