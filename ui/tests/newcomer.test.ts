@@ -4,7 +4,7 @@ import { expect, test } from "./place";
 
 test("the sign-in page says where the key lies", async ({ page, place }) => {
   await page.goto(place.ui);
-  await expect(page.getByText("Paste your key. On this machine it is in the file ~/.local/share/mainpath/server/token")).toBeVisible();
+  await expect(page.getByText("Paste your key. On this machine it is in the file that mainpath serve names, usually ~/.local/share/mainpath/server/token")).toBeVisible();
 });
 
 test("where no model has a key, whoever starts a run is told what to do", async ({ signedIn: page, place }) => {

@@ -128,9 +128,9 @@ impl Experiences {
         let Draft { category, state, intent, trace_id, created_at, origin, text } = draft;
         let mut entry = Entry {
             id: "new".into(),
-            category: if category.trim().is_empty() { "general".into() } else { category.trim().into() },
-            state,
-            intent,
+            category: if category.trim().is_empty() { "general".into() } else { in_a_line(&category) },
+            state: state.iter().map(|tag| in_a_line(tag)).collect(),
+            intent: intent.iter().map(|tag| in_a_line(tag)).collect(),
             helpful: 1,
             harmful: 0,
             trace_id,
@@ -312,4 +312,9 @@ fn new_id() -> io::Result<String> {
     getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
     let letters = bytes.iter().filter_map(|byte| LETTERS.get(usize::from(*byte) % LETTERS.len()));
     Ok(format!("ex_{}", letters.map(|letter| char::from(*letter)).collect::<String>()))
+}
+/// A name without ends of lines and other controls.
+fn in_a_line(name: &str) -> String {
+    let clear: String = name.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
+    clear.split_whitespace().collect::<Vec<_>>().join(" ")
 }

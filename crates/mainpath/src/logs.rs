@@ -14,7 +14,7 @@ use mainpath_runtime::{Mail, post};
 #[cfg(feature = "home")]
 use mainpath_store::Options;
 use mainpath_store::{FilesStore, Owner, ReadLog, Scope, ScopedStore, Store, StoreError, TraceStore};
-use mainpath_types::{Event, MailId, TraceId};
+use mainpath_types::{CallId, Event, MailId, TraceId};
 use std::sync::Arc;
 
 /// What commands look at.
@@ -191,6 +191,15 @@ impl Logs {
         // Of models only the names of their keys matter here.
         let registry = self.registry();
         Ok(post(self.at(trace), &self.home.vault(&registry)?, mail).await?)
+    }
+
+    /// Whether a call was answered before this was sent as its answer: of several at the same moment the first counts. Errors: the mail of the
+    /// trace cannot be read.
+    pub async fn was_answered_before(&self, trace: &TraceId, call: CallId, sent: MailId) -> Result<bool, Error> {
+        let mail = self.at(trace).mail(0).await?;
+        let mut earlier = mail.iter().filter(|entry| entry.id < sent);
+        Ok(earlier
+            .any(|entry| matches!(serde_json::from_str(&entry.body), Ok(Mail::Answer { call: of, .. }) if of == call)))
     }
 
     /// Who drives the trace, or stays with it while it waits: what is sent is read at once.

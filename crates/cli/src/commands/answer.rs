@@ -20,7 +20,7 @@ pub struct AnswerArgs {
     /// The trace (its id or a unique part of it)
     pub trace: String,
     /// The answer: a text, the number of a choice, or - for standard input; before it the call, such as 4.0, if several are asked
-    #[arg(required = true, num_args = 1..=2, value_name = "ANSWER")]
+    #[arg(required = true, num_args = 1..=2, value_name = "ANSWER", allow_negative_numbers = true)]
     pub words: Vec<String>,
 }
 
@@ -46,7 +46,13 @@ pub async fn answer(args: AnswerArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage(format!("{why}; call {} of {trace} is still open", question.call)));
     }
     let mail = Mail::Answer { call: question.call, text: text.trim().into(), via: Some("command".into()) };
-    logs.send(&trace, &mail).await?;
+    let sent = logs.send(&trace, &mail).await?;
+    if logs.was_answered_before(&trace, question.call, sent).await? {
+        return Err(Failure::error(format!(
+            "call {} of {trace} was answered by somebody else just now",
+            question.call
+        )));
+    }
     let done = format!("answered call {} of {trace} ({})", question.call, question.answered(text.trim()));
     match driven_elsewhere(&logs, &trace)? {
         true => out(&done)?,

@@ -74,7 +74,9 @@ impl AnswerDesk {
         let owner = std::mem::replace(&mut logs.scope.principal, by);
         let sent = logs.send(&trace, &mail).await;
         logs.scope.principal = owner;
-        sent?;
+        if logs.was_answered_before(&trace, call, sent?).await? {
+            return Ok(Taken::Already(format!("the question {trace}/{call} has been answered")));
+        }
         (self.told)(&trace, call, &to);
         Ok(Taken::Recorded(format!("{trace}/{call}")))
     }

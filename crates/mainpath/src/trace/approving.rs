@@ -5,7 +5,7 @@ use super::read::Read;
 use crate::{Error, ErrorKind};
 use mainpath_core::{Call, CallState, is_denied};
 use mainpath_runtime::Mail;
-use mainpath_types::{CallId, Event, EventKind};
+use mainpath_types::{CallId, Event, EventKind, MailId};
 use serde::{Deserialize, Serialize};
 
 /// For which calls an approval holds beside the one that is approved.
@@ -92,10 +92,11 @@ impl Trace {
         Ok(is_denied(self.call(&read, call)?) && self.sent().await?.is_none())
     }
 
-    /// Errors: somebody has decided on a call, and nobody has read it yet.
-    pub(super) async fn check_undecided(&self, read: &Read, call: CallId) -> Result<(), Error> {
+    /// Errors: somebody has decided on a call, before `sent` if that is something, and nobody has read it yet.
+    pub(super) async fn check_undecided(&self, read: &Read, call: CallId, sent: Option<MailId>) -> Result<(), Error> {
         let mail = &read.state.log.mail;
-        for entry in self.host().at(self.id()).mail(mail.upto).await? {
+        let said = self.host().at(self.id()).mail(mail.upto).await?;
+        for entry in said.into_iter().filter(|entry| sent.is_none_or(|sent| entry.id < sent)) {
             let Ok(said) = serde_json::from_str::<Mail>(&entry.body) else { continue };
             let done = match said {
                 Mail::Approve { call: of, .. } | Mail::Reopen { call: of, .. } if of == call => "approved",

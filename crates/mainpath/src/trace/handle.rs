@@ -185,10 +185,15 @@ impl Trace {
             return Err(Error::new(ErrorKind::Refused, format!("call {call} {not}: {}", stands(&row.state))));
         }
         // A denial wins over an approval that nobody has read.
-        if !matches!(mail, Mail::Deny { .. }) {
-            self.check_undecided(&read, call).await?;
+        let is_first = !matches!(mail, Mail::Deny { .. });
+        if is_first {
+            self.check_undecided(&read, call, None).await?;
         }
         let id = self.put(&mail).await?;
+        // Of several at the same moment the first counts.
+        if is_first {
+            self.check_undecided(&read, call, Some(id)).await?;
+        }
         self.decided(id, read.log.head + 1).await
     }
 

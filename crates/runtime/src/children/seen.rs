@@ -31,6 +31,8 @@ pub(super) struct Seen {
     /// Whether it waits for a person.
     pub asks: bool,
     files: BTreeSet<String>,
+    /// How its model failed last.
+    failure: Option<String>,
     /// Its calls that were denied.
     denied: u32,
     /// Where what it has read came from, if from outside.
@@ -111,6 +113,7 @@ fn note(seen: &mut Seen, state: &State, event: &Event) {
                 (seen.answer, seen.long) = (text, long);
             }
         }
+        EventKind::ModelFailed(data) => seen.failure = Some(data.error.message.clone()),
         EventKind::CallResolved(data) if data.resolution == Resolution::Denied => seen.denied += 1,
         EventKind::FilesKept(data) => seen.files.extend(data.changes.iter().map(|change| change.path.clone())),
         // What is in a patch has to be taken first.
@@ -131,7 +134,7 @@ fn handed(child: &Child, seen: Seen) -> HandedBack {
         reason: seen.ended,
         answer: seen.answer.chars().take(MOST_ANSWERED).collect(),
         left_out: u64::try_from(left_out).unwrap_or(u64::MAX),
-        problem: None,
+        problem: seen.failure.filter(|_| seen.ended == Some(FinishReason::ModelError)),
         files: seen.files.into_iter().collect(),
         patch: None,
         origins: seen.origins.into_iter().collect(),
