@@ -18,6 +18,16 @@ async function said(page: Page): Promise<string> {
   return page.getByRole("region", { name: "Conversation" }).innerText();
 }
 
+test("a call that does not fit on a look is allowed only where all of it is read", async ({ signedIn: page, place }) => {
+  const hidden = `ls -la${"\n".repeat(60)}rm -rf important # ${"y".repeat(5000)}`;
+  const trace = await place.run([{ calls: [{ tool: "bash", args: { command: hidden } }] }, { final: "Done." }]);
+  await page.goto(`${place.ui}runs/${trace}/conversation`);
+  await expect(page.getByRole("button", { name: "Deny" })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Allow once" })).toHaveCount(0);
+  await page.getByRole("link", { name: "Read all of it in the inbox to allow it" }).click();
+  await expect(page.getByRole("button", { name: /^Allow once/ })).toBeDisabled();
+});
+
 test("what is live and what is after a reload is the same text", async ({ signedIn: page, place }) => {
   const wrong = complaints(page);
   // It waits at the edit: from there on everything comes over the stream.
