@@ -1,8 +1,9 @@
 //! Which traces there are: the rows of the index, with where each stands now.
 
 use crate::{Error, ErrorKind, Host, Logs};
-use mainpath_core::short_name;
+use mainpath_core::{State, pending, short_name, status};
 use mainpath_index::{Hit, HitPlace, Index, IndexError, Row, Wanted, row};
+use mainpath_runtime::Waiting;
 use mainpath_store::{Store, TraceEntry};
 use mainpath_types::{FinishReason, Micros, TraceId, format_time};
 use schemars::JsonSchema;
@@ -96,6 +97,30 @@ pub async fn stand(logs: &Logs, row: &mut Row) {
         let has_lost_its_end = logs.has_lost_its_end(&row.trace).await;
         row.status = if has_lost_its_end { "damaged".into() } else { standing(&row.status, false).into() };
     }
+}
+
+/// Whether a trace was cut off that seems to run or to wait: nobody drives it, and it waits for nobody, or for agents alone one of which was
+/// cut off, or has ended and was not heard.
+pub async fn is_cut_off(logs: &Logs, state: &State) -> bool {
+    let is_driven = logs.is_driven(&state.trace).unwrap_or(true);
+    let waiting = Waiting::among(&pending(state));
+    match status(state) {
+        _ if is_driven => return false,
+        "running" => return true,
+        "waiting" if waiting.iter().all(|one| matches!(one, Waiting::Child(_))) => {}
+        _ => return false,
+    }
+    for child in state.children.open().filter_map(|child| child.trace.as_ref()) {
+        if child.elsewhere().is_some() {
+            continue;
+        }
+        // One that is not there yet was about to be begun.
+        let Ok((_, state, _)) = logs.read(child).await else { return true };
+        if state.run.is_none() || Box::pin(is_cut_off(logs, &state)).await {
+            return true;
+        }
+    }
+    false
 }
 
 /// The list without an index: every trace that is shown is read.

@@ -8,6 +8,7 @@ use crate::commands::policy_suggest::PolicySuggestArgs;
 use crate::commands::policy_test::PolicyTestArgs;
 use crate::exit::{Exit, Failure};
 use crate::ui::out::out;
+use crate::ui::person::person_only;
 use crate::ui::text::one_line;
 use clap::{Args, Subcommand, ValueEnum};
 use mainpath::agent;
@@ -274,6 +275,7 @@ fn as_line(rule: &Rule) -> String {
 
 /// `mainpath policy trust`
 fn trust(home: &Home, args: PolicyTrustArgs) -> Result<Exit, Failure> {
+    person_only("trust rules")?;
     let folder = agent::workspace(args.workspace.as_deref())?.display().to_string();
     let sources = Sources::new(home);
     if args.revoke {

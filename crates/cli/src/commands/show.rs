@@ -18,7 +18,7 @@ use clap::Args;
 use mainpath::Logs;
 use mainpath::core::{Bodies, Node, NodeKind, State, short_name, status};
 use mainpath::imported::reconstructed_from;
-use mainpath::listing::{INTERRUPTED, standing};
+use mainpath::listing::{INTERRUPTED, is_cut_off, standing};
 use mainpath::runtime::import::Extent;
 use mainpath::runtime::{EnvModels, Hydrated, replay as again, views};
 use mainpath::store::ReadLog;
@@ -138,7 +138,8 @@ async fn path(
         out(&one_line(&format!("name    {name}")))?;
     }
     let reason = state.ended.reason.filter(|_| state.run.is_none()).map(|reason| format!(" ({})", reason.words()));
-    out(&match standing(status(state), is_driven) {
+    let stands = if is_cut_off(logs, state).await { INTERRUPTED } else { standing(status(state), is_driven) };
+    out(&match stands {
         INTERRUPTED => format!("status  {INTERRUPTED}: {then}"),
         status => format!("status  {status}{}", reason.unwrap_or_default()),
     })?;

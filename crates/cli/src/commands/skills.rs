@@ -2,6 +2,7 @@
 
 use crate::exit::{Exit, Failure};
 use crate::ui::out::out;
+use crate::ui::person::person_only;
 use crate::ui::text::{count, in_one_line, one_line, short};
 use clap::{Args, Subcommand, ValueEnum};
 use mainpath::Home;
@@ -347,12 +348,14 @@ fn told(finding: &Finding) -> String {
 
 /// `mainpath skills trust`
 fn trust(args: &TrustArgs) -> Result<Exit, Failure> {
+    person_only("trust skills")?;
     let (shelf, found) = read(&args.place)?;
     let of_project = || {
         found.skills.iter().chain(&found.shadowed).chain(&found.untrusted).filter(|skill| skill.layer == Layer::Project)
     };
     let wanted: Vec<&Skill> = match args.all {
-        true => of_project().collect(),
+        true if args.revoke => of_project().collect(),
+        true => of_project().filter(|skill| !matches!(skill.standing, Standing::Trusted { .. })).collect(),
         false => {
             let one = |name: &String| {
                 let skill = of_project().find(|skill| skill.card.name == *name);
@@ -364,19 +367,29 @@ fn trust(args: &TrustArgs) -> Result<Exit, Failure> {
         }
     };
     if wanted.is_empty() {
-        return Err(Failure::error("this project has no skills"));
-    }
-    for skill in wanted {
-        let name = one_line(&skill.card.name);
-        if args.revoke {
-            let was = shelf.distrust(skill)?;
-            out(&format!("{name}: {}", if was { "no longer trusted" } else { "was not trusted" }))?;
-            continue;
+        if of_project().next().is_none() {
+            return Err(Failure::error("this project has no skills"));
         }
+        out("all skills of this project are trusted as they are now")?;
+    }
+    if args.revoke {
+        for skill in wanted {
+            let was = shelf.distrust(skill)?;
+            let name = one_line(&skill.card.name);
+            out(&format!("{name}: {}", if was { "no longer trusted" } else { "was not trusted" }))?;
+        }
+        return Ok(Exit::Ok);
+    }
+    let mut trusting = shelf.trusting()?;
+    let mut each = |skill: &Skill| -> Result<(), Failure> {
         describe(skill, false)?;
         out("")?;
-        shelf.trust(skill)?;
-        out(&format!("{name}: trusted as it is now ({}); any change in its folder ends that", place(skill)))?;
-    }
-    Ok(Exit::Ok)
+        trusting.trust(skill)?;
+        let name = one_line(&skill.card.name);
+        out(&format!("{name}: trusted as it is now ({}); any change in its folder ends that", place(skill)))
+    };
+    // Those before one that cannot be trusted are all the same.
+    let done = wanted.into_iter().try_for_each(&mut each);
+    trusting.save()?;
+    done.map(|()| Exit::Ok)
 }

@@ -110,7 +110,7 @@ pub async fn surely(logs: &Logs, named: Option<&str>, what: &str) -> Result<Trac
 /// What people know a trace by: its name, if it was given one, and its task.
 pub fn label(row: &Row) -> String {
     match &row.name {
-        Some(name) if !row.task.is_empty() => format!("{name} · {}", row.task),
+        Some(name) if !row.task.is_empty() && row.task != *name => format!("{name} · {}", row.task),
         Some(name) => name.clone(),
         None => row.task.clone(),
     }

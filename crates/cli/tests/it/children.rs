@@ -2,7 +2,7 @@
 
 use crate::pty::Terminal;
 use crate::support::*;
-use mainpath_testkit::model_server::{Answer, ModelServer};
+use mainpath_testkit::model_server::{Answer, ModelServer, Reply};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -311,4 +311,30 @@ fn a_child_uses_the_words_of_its_task_unless_its_parent_has_read_words_from_outs
         // Under --yes nothing is asked about what nobody outside has said.
         assert_eq!(place.work.join("oldfile-report.txt").exists(), foreign, "{done:#?}");
     }
+}
+
+#[test]
+fn a_parent_that_is_killed_while_its_agent_works_is_interrupted_and_one_whose_agent_asks_waits() {
+    let place = place();
+    let server = server(|request| match (task(request.body()).as_str(), request.count("assistant")) {
+        ("Write the greeting.", _) => Reply::Stall(Answer::text("never"), 0),
+        _ => delegates().into(),
+    });
+    let process = place.start_run(&server, &["--yes", "Have it greeted."]);
+    wait_until("the agent is asked", || server.count() == 2);
+    assert!(place.ok(&["show", &root(&place)]).contains("status  waiting"), "its agent works");
+    process.kill();
+    let listed = place.ok(&["ls", "--all"]);
+    assert_eq!(listed.matches("interrupted").count(), 2, "{listed}");
+    assert!(place.ok(&["show", &root(&place)]).contains("status  interrupted"));
+    let asking = self::place();
+    let model = delegating();
+    assert_eq!(asking.run_on(&model, &["--park", "Have it greeted."]).code, 5);
+    let listed = asking.ok(&["ls", "--all"]);
+    assert!(!listed.contains("interrupted") && listed.contains("waiting"), "{listed}");
+}
+
+/// The trace that no other has started.
+fn root(place: &Place) -> String {
+    place.traces().into_iter().find(|trace| !trace.contains('@')).unwrap()
 }

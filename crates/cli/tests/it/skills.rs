@@ -188,6 +188,12 @@ fn a_projects_skills_are_not_shown_until_they_are_trusted_and_not_after_they_cha
     assert!(observed(&server).contains("you have not trusted it"), "{}", observed(&server));
     assert!(place.ok(&["skills", "list"]).contains("! local"));
     assert!(place.ok(&["skills", "show", "local"]).contains("not trusted"));
+    // What an agent calls is not a person's word.
+    for (args, what) in [(["skills", "trust", "--all"].as_slice(), "skills"), (&["policy", "trust"], "rules")] {
+        let mut by_agent = place.command(args);
+        by_agent.env("MAINPATH_CALL", "x");
+        finish(by_agent, None).fails(1, &format!("agents cannot trust {what}; run this command yourself"));
+    }
     let trusted = place.ok(&["skills", "trust", "local"]);
     assert!(trusted.contains("local: trusted as it is now"), "{trusted}");
     let (server, done) = run();
@@ -198,6 +204,7 @@ fn a_projects_skills_are_not_shown_until_they_are_trusted_and_not_after_they_cha
     let (server, _) = run();
     assert!(observed(&server).contains("it has changed since you trusted it"), "{}", observed(&server));
     place.ok(&["skills", "trust", "local"]);
+    assert!(place.ok(&["skills", "trust", "--all"]).contains("all skills of this project are trusted as they are now"));
     assert!(place.ok(&["skills", "trust", "--revoke", "--all"]).contains("local: no longer trusted"));
     assert!(place.ok(&["skills", "list"]).contains("! local"));
 }

@@ -160,7 +160,7 @@ fn text_cannot_begin_an_entry_of_its_own() {
     assert_eq!(all.broken, []);
     assert_eq!(all.entries, std::slice::from_ref(&placed));
     assert_eq!(placed.entry.status, Status::Waiting);
-    assert_eq!(placed.entry.state, ["x\nid: four"]);
+    assert_eq!(placed.entry.state, ["x id: four"]);
 }
 
 #[test]

@@ -89,9 +89,9 @@ fn with_help(found: &Skills, name: &str, why: &str) -> String {
 /// What there is instead of a `/NAME` that words begin with: `None` where they begin with none, or it is a skill's. What is in the file
 /// system is a path, and what no skill could be called is text.
 pub fn no_such_name(text: &str, workspace: &Path, shelf: Option<&Shelf>) -> Option<String> {
-    let name = text.trim_start().strip_prefix('/').and_then(|words| words.split_whitespace().next())?;
+    let name = text.trim_start().strip_prefix('/').and_then(|words| words.split(char::is_whitespace).next())?;
     let fits = |letter: char| letter.is_alphanumeric() || letter == '-' || letter == '_';
-    if !name.chars().all(fits) || is_path(name) {
+    if name.is_empty() || !name.chars().all(fits) || is_path(name) {
         return None;
     }
     let found = shelf.map(|shelf| shelf.read(workspace)).unwrap_or_default();

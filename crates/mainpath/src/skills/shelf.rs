@@ -50,15 +50,14 @@ impl Shelf {
 
     /// Trusts a project's skill as it is now. Errors: it is such that it cannot be trusted, or nothing can be written.
     pub fn trust(&self, skill: &Skill) -> Result<(), Error> {
-        let name = &skill.card.name;
-        let Some(place) = skill.location.place().filter(|_| skill.standing != Standing::Own) else {
-            return Err(Error::failed(format!("the skill {name} is no project's: it needs no trust")));
-        };
-        let mut trusted = self.trusted()?;
-        trusted.trust(place).map_err(|why: Untrusted| {
-            Error::failed(format!("the skill {name} in {} cannot be trusted: {why}", place.display()))
-        })?;
-        self.save(&trusted)
+        let mut trusting = self.trusting()?;
+        trusting.trust(skill)?;
+        trusting.save()
+    }
+
+    /// For trust in several at once. Errors: what is trusted cannot be read.
+    pub fn trusting(&self) -> Result<Trusting<'_>, Error> {
+        Ok(Trusting { shelf: self, trusted: self.trusted()? })
     }
 
     /// Trusts it no longer; whether it was trusted. Errors: nothing can be written.
@@ -93,6 +92,30 @@ impl Shelf {
         let hash = Sha256::digest(workspace.as_os_str().as_encoded_bytes());
         let name: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         self.inner.data.join("skills").join(format!("{name}.json"))
+    }
+}
+
+/// Trust that is being given.
+pub struct Trusting<'a> {
+    shelf: &'a Shelf,
+    trusted: Trusted,
+}
+
+impl Trusting<'_> {
+    /// Trusts a project's skill as it is now, once this is saved. Errors: it is such that it cannot be trusted.
+    pub fn trust(&mut self, skill: &Skill) -> Result<(), Error> {
+        let name = &skill.card.name;
+        let Some(place) = skill.location.place().filter(|_| skill.standing != Standing::Own) else {
+            return Err(Error::failed(format!("the skill {name} is no project's: it needs no trust")));
+        };
+        self.trusted.trust(place).map_err(|why: Untrusted| {
+            Error::failed(format!("the skill {name} in {} cannot be trusted: {why}", place.display()))
+        })
+    }
+
+    /// Makes it last. Errors: nothing can be written.
+    pub fn save(self) -> Result<(), Error> {
+        self.shelf.save(&self.trusted)
     }
 }
 

@@ -67,7 +67,8 @@ async fn followed(context: &EffectContext, trace: &TraceId, asked: &Asked, makin
             Ok(seen) => {
                 waited = None;
                 if seen.asks && !has_asked {
-                    let ask = format!("{trace} waits for a person on its own machine");
+                    let ask =
+                        format!("{trace} waits for a person on its own machine; from here: mainpath approve {trace}");
                     context.handle.tell(Live::Notice(ask));
                 }
                 has_asked = seen.asks;
