@@ -1,6 +1,8 @@
 //! Runs that only try something: a run that is decided again, a test against a model. Whoever looks at all runs means no such run.
 
-use mainpath_types::{Event, EventKind, Spec, TraceId};
+use mainpath_types::{Event, EventKind};
+#[cfg(feature = "home")]
+use mainpath_types::{Spec, TraceId};
 
 /// What a run that is decided again belongs to: the run that it was.
 const WHAT_IF_OF: &str = "what_if_of";
@@ -8,11 +10,13 @@ const WHAT_IF_OF: &str = "what_if_of";
 const LIVE_TEST: &str = "live_test";
 
 /// Notes that a run decides another one again.
+#[cfg(feature = "home")]
 pub(crate) fn mark_what_if(spec: &mut Spec, of: &TraceId) {
     spec.relations.context.insert(WHAT_IF_OF.into(), of.as_str().into());
 }
 
 /// Notes that a run is one of a test against a model.
+#[cfg(feature = "home")]
 pub(crate) fn mark_live_test(spec: &mut Spec, name: &str) {
     spec.relations.context.insert(LIVE_TEST.into(), name.into());
 }
