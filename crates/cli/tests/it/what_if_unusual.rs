@@ -319,6 +319,10 @@ fn what_was_approved_then_is_approved_again_and_the_difference_is_what_was_chang
         let done = parsed(&done);
         let what = done["difference"]["what"].as_str().unwrap();
         assert!(what.starts_with("call 2: the verdict was ") && what.ends_with(", and is deny"), "{how}: {done:#}");
+        // Where calls reach others, nothing is done again unasked.
+        let live = place.ok(&["fork", &trace, "--what-if", "--live", "--json", "--policy", rules.to_str().unwrap()]);
+        let live = parsed(&live)["difference"]["played"].to_string();
+        assert!(live.contains("touch one") && !live.contains("approved"), "{how}: {live}");
         let played = done["difference"]["played"].as_array().unwrap();
         let ends: Vec<&str> =
             played.iter().filter_map(|line| line.as_str().filter(|line| line.starts_with(' '))).collect();

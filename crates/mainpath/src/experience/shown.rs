@@ -1,5 +1,6 @@
 //! Entries as models are shown them, and which of them a text names.
 
+use crate::text::one_line;
 use mainpath_experience::{Entry, Found, is_id};
 use std::collections::BTreeSet;
 
@@ -25,11 +26,6 @@ pub(super) fn line(entry: &Entry) -> String {
     let about = one_line(&about.join("; "));
     let whole = format!("- [{}] ({about}) {}", one_line(&entry.id), entry.text.replace('\n', "\n  "));
     whole.replace("</experience", "< /experience")
-}
-
-/// A text without ends of lines and other controls.
-fn one_line(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 
 /// The entries that fit into what is shown at once, in their order.

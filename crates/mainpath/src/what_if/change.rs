@@ -16,7 +16,8 @@ pub struct WhatIf {
     pub skills: Vec<Mail>,
     /// Whether calls may reach others: a network, servers, people, other agents.
     pub live: bool,
-    /// Whether calls that would be asked about are approved, as with `--yes`. Otherwise they are denied, as nobody is there.
+    /// Whether calls that would be asked about are approved, as with `--yes`. Otherwise only those are that were in the run,
+    /// and with `live` none.
     pub yes: bool,
     /// Who may stop it.
     pub stop: StopWork,

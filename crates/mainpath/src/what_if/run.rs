@@ -152,7 +152,9 @@ impl Installation {
             (Start { after: is_at(taken), said, first: None }, served)
         };
         let old = old.clone();
-        let made = again.live(start, &old, &Consent::of(&recording), &mut outcome).await?;
+        // Where calls reach others, what was agreed to once is not done to them again.
+        let agreed = Consent::of(if what.live { &[] } else { &recording });
+        let made = again.live(start, &old, &agreed, &mut outcome).await?;
         outcome.difference = match parted_by {
             // What is changed, not that nobody could be asked about another call of the same answer.
             Some(what) => Some(Difference::at(served, what, &recording, &made.steps)),
