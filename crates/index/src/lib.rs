@@ -14,6 +14,7 @@ mod names;
 mod query;
 mod read;
 mod refresh;
+mod rows;
 mod search;
 mod steps;
 mod sum;
@@ -71,6 +72,15 @@ pub struct Row {
     pub agent: Option<String>,
     /// What it is called, if somebody or a model has named it.
     pub name: Option<String>,
+    /// Where it waits and has agents: which they are. It may wait for them, and is said to run then.
+    pub below: Option<Below>,
+}
+
+/// The agents of a trace, theirs and so on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Below {
+    /// Those that run, by their logs.
+    pub running: Vec<TraceId>,
 }
 
 /// Which part of the list is wanted.
@@ -205,19 +215,19 @@ impl Index {
 
     /// The traces that changed last, newest first, and how many there are in all.
     pub fn newest(&self, most: usize) -> Result<(Vec<Row>, usize), IndexError> {
-        let read = tables::newest(&self.db, most);
+        let read = rows::newest(&self.db, most);
         read.map_err(|source| say(&self.path, source))
     }
 
     /// The same, but of the newest only those that belong to no other: no agents that other agents started, and no reflections.
     pub fn newest_own(&self, most: usize) -> Result<(Vec<Row>, usize), IndexError> {
-        let read = tables::newest_own(&self.db, most);
+        let read = rows::newest_own(&self.db, most);
         read.map_err(|source| say(&self.path, source))
     }
 
     /// A part of the list, newest first.
     pub fn page(&self, wanted: &Wanted) -> Result<Vec<Row>, IndexError> {
-        let read = tables::page(&self.db, wanted);
+        let read = rows::page(&self.db, wanted);
         read.map_err(|source| say(&self.path, source))
     }
 

@@ -5,8 +5,9 @@
 //! numbers of rows only; what is shown of them is read for the newest alone.
 
 use crate::Row;
+use crate::rows::{COLUMNS, row};
 use crate::steps::parsed;
-use crate::tables::{COLUMNS, row, take_in_trigrams};
+use crate::tables::take_in_trigrams;
 use mainpath_policy::{Condition, FieldTest, NumberOrder, Predicate, StepFacts, StepField, Term};
 use mainpath_types::{CallId, Micros, Seq};
 use rusqlite::functions::FunctionFlags;

@@ -67,6 +67,7 @@ pub(crate) fn read(store: &FilesStore, scope: &Scope, trace: &TraceId) -> Option
         task: task.unwrap_or_default(),
         agent: spec.and_then(|spec| spec.preset.as_ref()).map(|preset| preset.name.clone()),
         name: state.name.clone().or_else(|| spec.and_then(|spec| spec.name.clone())),
+        below: None,
     };
     let called = row.name.as_ref().map(|name| Said { seq: Seq(0), role: "name", text: name.clone() });
     let said = called.into_iter().chain(said).collect();

@@ -1,6 +1,6 @@
 //! Searching: from words to places, and what is shown of a place.
 
-use crate::tables::{COLUMNS, row};
+use crate::rows::{COLUMNS, WIDTH, row};
 use crate::words::{is_word, spaced};
 use crate::{Position, Row};
 use mainpath_types::Seq;
@@ -68,18 +68,16 @@ pub(crate) fn query(text: &str) -> Option<Words> {
 }
 
 pub(crate) fn search(db: &Connection, words: &Words, most: usize, after: Option<&HitPlace>) -> Result<Vec<Hit>> {
-    let columns: Vec<String> = COLUMNS.split(", ").map(|column| format!("trace.{column}")).collect();
     let mut query = db.prepare(&format!(
-        "SELECT {}, message.seq, message.role, message.text FROM words \
+        "SELECT {COLUMNS}, message.seq, message.role, message.text FROM words \
          JOIN message ON message.n = words.rowid JOIN trace ON trace.n = message.trace \
          WHERE words MATCH ?1 AND (?3 IS NULL OR trace.modified < ?3 OR trace.modified = ?3 AND (trace.id, message.seq) > (?4, ?5)) \
-         ORDER BY trace.modified DESC, trace.id, message.seq LIMIT ?2",
-        columns.join(", ")
+         ORDER BY trace.modified DESC, trace.id, message.seq LIMIT ?2"
     ))?;
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     let modified = after.map(|after| i64::try_from(after.at.modified).unwrap_or(i64::MAX));
     let (trace, seq) = (after.map(|after| after.at.trace.as_str()), after.map(|after| after.seq.0));
-    let own = columns.len();
+    let own = WIDTH;
     let hits = query.query_map(params![words.matching, most, modified, trace, seq], |found| {
         let text: String = found.get(own + 2)?;
         let shown = shown(&text, &words.given);

@@ -1,10 +1,11 @@
 //! Which traces there are: the rows of the index, with where each stands now.
 
-use crate::{Error, ErrorKind, Host, Logs};
+use crate::trace::Read;
+use crate::{Error, ErrorKind, Host, Logs, Trace};
 use mainpath_core::{State, pending, short_name, status};
 use mainpath_index::{Hit, HitPlace, Index, IndexError, Row, Wanted, row};
 use mainpath_runtime::Waiting;
-use mainpath_store::{Store, TraceEntry};
+use mainpath_store::{ScopedStore, Store, TraceEntry};
 use mainpath_types::{FinishReason, Micros, TraceId, format_time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,11 +72,6 @@ impl From<&Row> for ListedTrace {
 pub const STANDINGS: [&str; 8] =
     ["running", "waiting", INTERRUPTED, "completed", "stopped", "failed", "imported", "damaged"];
 
-/// Where a trace stands, by what its log says and whether anybody drives it.
-pub fn standing(status: &str, is_driven: bool) -> &str {
-    if status == "running" && !is_driven { INTERRUPTED } else { status }
-}
-
 /// The index as it is now. Errors: it cannot be kept.
 pub fn refreshed(logs: &Logs) -> Result<Index, IndexError> {
     let mut index = Index::open(&logs.store, &logs.scope)?;
@@ -83,44 +79,79 @@ pub fn refreshed(logs: &Logs) -> Result<Index, IndexError> {
     Ok(index)
 }
 
-/// Corrects where a trace is said to stand. Whether anybody drives it is asked of those only that claim to run, and so is whether
-/// the log has lost its end: one that is cut off in a run looks like one.
+/// Corrects where a trace is said to stand. Whether anybody drives it or its agents is asked of those only that claim to run or to wait for
+/// agents, and so is whether the log has lost its end: one that is cut off in a run looks like one.
 pub async fn stand(logs: &Logs, row: &mut Row) {
+    stand_among(logs, row, &|trace| logs.is_driven(trace).unwrap_or(true)).await;
+}
+
+async fn stand_among(logs: &Logs, row: &mut Row, drives: &Drives<'_>) {
     let log = || logs.store.trace_dir(&logs.scope.tenant, &row.trace).join("events.jsonl");
     let modified = || log().metadata().and_then(|meta| meta.modified()).ok();
-    if row.status != "running" || !logs.store.owner(&logs.scope, &row.trace).is_ok_and(|owner| owner.is_none()) {
+    let below = row.below.as_ref();
+    let may_be_cut_off = match row.status.as_str() {
+        "running" => true,
+        "waiting" => below.is_some(),
+        _ => false,
+    };
+    if !may_be_cut_off || drives(&row.trace) || below.is_some_and(|below| below.running.iter().any(drives)) {
         return;
     }
     // What its owner wrote before it went may not be in the index yet.
     let age = modified().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
-    if age.is_some_and(|age| age.as_millis() == u128::from(row.modified)) {
-        let has_lost_its_end = logs.has_lost_its_end(&row.trace).await;
-        row.status = if has_lost_its_end { "damaged".into() } else { standing(&row.status, false).into() };
+    if age.is_none_or(|age| age.as_millis() != u128::from(row.modified)) {
+        return;
+    }
+    row.status = match below {
+        _ if logs.has_lost_its_end(&row.trace).await => "damaged".into(),
+        // Whether they were heard is in its log.
+        Some(_) => match Read::of(logs.at(&row.trace)).await {
+            Ok(read) => stands(logs.scoped(), &read.state, false, drives).await.into(),
+            Err(_) => return,
+        },
+        None => INTERRUPTED.into(),
+    };
+}
+
+/// Tells whether anybody drives a trace.
+type Drives<'a> = dyn Fn(&TraceId) -> bool + Sync + 'a;
+
+/// Where a trace stands, by what its log says, whether anybody drives it, and where it waits for nothing but its agents, by where they stand:
+/// while one works it runs, and it is cut off with one of them, or where one has ended and was not heard.
+async fn stands(store: ScopedStore<'_>, state: &State, is_driven: bool, drives: &Drives<'_>) -> &'static str {
+    let waits_for_agents = || Waiting::among(&pending(state)).iter().all(|one| matches!(one, Waiting::Child(_)));
+    match status(state) {
+        "running" if !is_driven => INTERRUPTED,
+        "waiting" if waits_for_agents() => stands_with_agents(store, state, is_driven, drives).await,
+        status => status,
     }
 }
 
-/// Whether a trace was cut off that seems to run or to wait: nobody drives it, and it waits for nobody, or for agents alone one of which was
-/// cut off, or has ended and was not heard.
-pub async fn is_cut_off(logs: &Logs, state: &State) -> bool {
-    let is_driven = logs.is_driven(&state.trace).unwrap_or(true);
-    let waiting = Waiting::among(&pending(state));
-    match status(state) {
-        _ if is_driven => return false,
-        "running" => return true,
-        "waiting" if waiting.iter().all(|one| matches!(one, Waiting::Child(_))) => {}
-        _ => return false,
-    }
+async fn stands_with_agents(
+    store: ScopedStore<'_>,
+    state: &State,
+    is_driven: bool,
+    drives: &Drives<'_>,
+) -> &'static str {
+    let mut stand = "waiting";
     for child in state.children.open().filter_map(|child| child.trace.as_ref()) {
         if child.elsewhere().is_some() {
             continue;
         }
-        // One that is not there yet was about to be begun.
-        let Ok((_, state, _)) = logs.read(child).await else { return true };
-        if state.run.is_none() || Box::pin(is_cut_off(logs, &state)).await {
-            return true;
+        let is_child_driven = drives(child);
+        let agent = match Read::of(store.of(child)).await {
+            Ok(read) if read.state.run.is_some() => Box::pin(stands(store, &read.state, is_child_driven, drives)).await,
+            // It is not there yet, or has ended and will be heard.
+            _ => INTERRUPTED,
+        };
+        match agent {
+            "running" => return "running",
+            INTERRUPTED if is_driven => return "running",
+            INTERRUPTED => stand = INTERRUPTED,
+            _ => {}
         }
     }
-    false
+    stand
 }
 
 /// The list without an index: every trace that is shown is read.
@@ -143,17 +174,15 @@ impl Host {
         };
         let mut rows = tokio::task::spawn_blocking(read).await.map_err(|error| Error::failed(error.to_string()))??;
         for row in &mut rows {
-            self.stand(logs, row).await;
+            stand_among(logs, row, &|trace| self.drives(trace)).await;
         }
         Ok(rows)
     }
 
-    /// Corrects where a trace is said to stand; see [`stand`]. One that waits here for its next try is let go of, and goes on all the same.
-    async fn stand(&self, logs: &Logs, row: &mut Row) {
-        stand(logs, row).await;
-        if row.status == INTERRUPTED && self.runtime().goes_on(self.scope(), &row.trace) {
-            row.status = "running".into();
-        }
+    /// Whether anybody drives a trace. One that waits here for its next try is let go of, and goes on all the same.
+    fn drives(&self, trace: &TraceId) -> bool {
+        self.runtime().goes_on(self.scope(), trace)
+            || self.logs().is_some_and(|logs| logs.is_driven(trace).unwrap_or(true))
     }
 
     /// Where these words were said, at most so many places, of those after one. Errors: no words, or it keeps its traces in no files.
@@ -171,12 +200,35 @@ impl Host {
             error => error.into(),
         })?;
         for hit in &mut hits {
-            self.stand(logs, &mut hit.row).await;
+            stand_among(logs, &mut hit.row, &|trace| self.drives(trace)).await;
         }
         Ok(hits)
     }
 
     fn filed(&self) -> Result<&Logs, Error> {
         self.logs().ok_or_else(|| Error::new(ErrorKind::Failed, "traces that are kept in no files are not listed"))
+    }
+}
+
+impl Logs {
+    /// One word for where a trace stands now, as lists say it, by its state and by whether anybody drives it: that is asked first, and what its
+    /// owner wrote before it went is then read.
+    pub async fn standing(&self, state: &State, is_driven: bool) -> &'static str {
+        stands(self.scoped(), state, is_driven, &|trace| self.is_driven(trace).unwrap_or(true)).await
+    }
+}
+
+impl Trace {
+    /// One word for where it stands now, as lists say it: see [`ListedTrace::status`]. Errors: it cannot be read.
+    pub async fn standing(&self) -> Result<&'static str, Error> {
+        let host = self.host();
+        // Asked first: what its owner wrote before it went is then read.
+        let is_driven = host.drives(self.id()) || self.is_driven().await?;
+        let read = self.look().await?;
+        let store = ScopedStore::new(host.store(), host.scope());
+        Ok(match &read.log.damage {
+            Some(_) => "damaged",
+            None => stands(store, &read.state, is_driven, &|trace| host.drives(trace)).await,
+        })
     }
 }

@@ -8,7 +8,7 @@ use crate::ui::term::screen::output_columns;
 use crate::ui::text::{count, money, number, one_line, short, span, wrapped};
 use mainpath::Logs;
 use mainpath::core::{Bodies, CallState, NodeKind, State};
-use mainpath::runtime::{Hydrated, views};
+use mainpath::runtime::Hydrated;
 use mainpath::types::{EventKind, Micros, Resolution, Seq, TraceId, Usage};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
@@ -74,6 +74,7 @@ pub async fn compare(logs: &Logs, a: &str, b: &str) -> Result<Exit, Failure> {
 
 async fn side(logs: &Logs, name: char, wanted: &str) -> Result<Side, Failure> {
     let trace = logs.find_anywhere(Some(wanted)).await?;
+    let is_driven = logs.is_driven(&trace)?;
     let (log, state, bodies) = logs.read(&trace).await?;
     let mut whole = Hydrated::new(&bodies);
     let mut nodes: Vec<_> = state.tree.up(state.tree.head).filter(|(_, node)| node.kind != NodeKind::Cut).collect();
@@ -94,7 +95,7 @@ async fn side(logs: &Logs, name: char, wanted: &str) -> Result<Side, Failure> {
         _ => None,
     });
     let reason = state.ended.reason.map(|reason| format!(" ({})", reason.words())).unwrap_or_default();
-    let status = format!("{}{reason}", views::status(&state));
+    let status = format!("{}{reason}", logs.standing(&state, is_driven).await);
     let model = one_line(spec.unwrap_or("no model yet"));
     let figures = counted(&state, &bodies);
     Ok(Side { name, trace, status, model, path, figures, forked })

@@ -10,7 +10,7 @@ use crate::ui::text::{count, number, one_line, short, span};
 use clap::{Args, Subcommand};
 use mainpath::Logs;
 use mainpath::index::{Hit, Index, IndexError, Row};
-use mainpath::listing::{INTERRUPTED, ListedTrace, is_cut_off, refreshed, rows_of_logs, stand};
+use mainpath::listing::{INTERRUPTED, ListedTrace, refreshed, rows_of_logs, stand};
 use mainpath::store::StoreError;
 use mainpath::store::scheduler::system_clock;
 use mainpath::types::{FinishReason, TraceId};
@@ -69,14 +69,6 @@ pub async fn ls(args: LsArgs) -> Result<Exit, Failure> {
     }
     for mut row in rows {
         stand(&logs, &mut row).await;
-        // It may wait for agents that were cut off with it.
-        if row.status == "waiting"
-            && !logs.is_driven(&row.trace)?
-            && let Ok((_, state, _)) = logs.read(&row.trace).await
-            && is_cut_off(&logs, &state).await
-        {
-            row.status = INTERRUPTED.into();
-        }
         out(&if args.json { json_of(&row).to_string() } else { line(&row) })?;
     }
     for (trace, problem) in lost {

@@ -12,8 +12,6 @@ use clap::{Args, Subcommand, ValueEnum};
 use mainpath::Installation;
 use mainpath::Logs;
 use mainpath::agent::with_more;
-use mainpath::core::status;
-use mainpath::listing::standing;
 use mainpath::named_sessions::{Session, SessionError, persist, prepare, summary};
 use mainpath::providers::history::{HistoryFormat, Loose, write};
 use mainpath::runtime::new_trace_id;
@@ -284,7 +282,8 @@ async fn show(logs: &Logs, held: &Held, args: &SessionShowArgs) -> Result<Exit, 
         let (log, state, _) = logs.read(&trace).await?;
         let task = mainpath::runtime::views::task(logs.scoped(), &state, &log.events).await.unwrap_or_default();
         let said = count(state.tree.len() as u64, "message");
-        out(&format!("  {}, {said}: {}", standing(status(&state), is_driven), short(&task, 60)))?;
+        let standing = logs.standing(&state, is_driven).await;
+        out(&format!("  {standing}, {said}: {}", short(&task, 60)))?;
     }
     Ok(Exit::Ok)
 }

@@ -16,9 +16,9 @@ use crate::ui::term::screen::in_a_row;
 use crate::ui::text::{count, one_line, plain, short, span, spent, were};
 use clap::Args;
 use mainpath::Logs;
-use mainpath::core::{Bodies, Node, NodeKind, State, short_name, status};
+use mainpath::core::{Bodies, Node, NodeKind, State, short_name};
 use mainpath::imported::reconstructed_from;
-use mainpath::listing::{INTERRUPTED, is_cut_off, standing};
+use mainpath::listing::INTERRUPTED;
 use mainpath::runtime::import::Extent;
 use mainpath::runtime::{EnvModels, Hydrated, replay as again, views};
 use mainpath::store::ReadLog;
@@ -138,8 +138,7 @@ async fn path(
         out(&one_line(&format!("name    {name}")))?;
     }
     let reason = state.ended.reason.filter(|_| state.run.is_none()).map(|reason| format!(" ({})", reason.words()));
-    let stands = if is_cut_off(logs, state).await { INTERRUPTED } else { standing(status(state), is_driven) };
-    out(&match stands {
+    out(&match logs.standing(state, is_driven).await {
         INTERRUPTED => format!("status  {INTERRUPTED}: {then}"),
         status => format!("status  {status}{}", reason.unwrap_or_default()),
     })?;

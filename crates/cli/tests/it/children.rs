@@ -322,16 +322,25 @@ fn a_parent_that_is_killed_while_its_agent_works_is_interrupted_and_one_whose_ag
     });
     let process = place.start_run(&server, &["--yes", "Have it greeted."]);
     wait_until("the agent is asked", || server.count() == 2);
-    assert!(place.ok(&["show", &root(&place)]).contains("status  waiting"), "its agent works");
+    assert!(place.ok(&["show", &root(&place)]).contains("status  running"), "its agent works");
+    let listed = place.ok(&["ls", "--all"]);
+    assert_eq!((listed.matches("  running ").count(), listed.lines().count()), (2, 2), "{listed}");
+    let served = crate::serving::serve(&place);
+    let stands = |path: &str| served.ask("GET", path, "", "").1;
+    let listed_as = |status: &str| stands(&format!("/api/traces?children=true&status={status}"))["traces"].as_array().unwrap().len();
+    let detail = |place: &Place| stands(&format!("/api/traces/{}", root(place)))["status"].clone();
+    assert_eq!((detail(&place), listed_as("running"), listed_as("waiting")), ("running".into(), 2, 0));
     process.kill();
     let listed = place.ok(&["ls", "--all"]);
     assert_eq!(listed.matches("interrupted").count(), 2, "{listed}");
+    assert_eq!((detail(&place), listed_as("interrupted"), listed_as("waiting")), ("interrupted".into(), 2, 0));
     assert!(place.ok(&["show", &root(&place)]).contains("status  interrupted"));
     let asking = self::place();
     let model = delegating();
     assert_eq!(asking.run_on(&model, &["--park", "Have it greeted."]).code, 5);
     let listed = asking.ok(&["ls", "--all"]);
-    assert!(!listed.contains("interrupted") && listed.contains("waiting"), "{listed}");
+    assert_eq!(listed.matches("  waiting ").count(), 2, "{listed}");
+    assert!(asking.ok(&["show", &root(&asking)]).contains("status  waiting"));
 }
 
 /// The trace that no other has started.

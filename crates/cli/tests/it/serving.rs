@@ -14,7 +14,7 @@ pub struct Served {
     pub key: String,
 }
 
-fn serve(place: &Place) -> Served {
+pub fn serve(place: &Place) -> Served {
     serve_at(place, "127.0.0.1:0")
 }
 

@@ -10,10 +10,9 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mainpath::index::{Hit, HitPlace, Position, Row, Wanted};
 use mainpath::listing::ListedTrace;
-use mainpath::runtime::Waiting;
 use mainpath::trace::{MessagePart, SubTrace};
 use mainpath::types::{Millis, Seq, TraceId, parse_time};
-use mainpath::{Host, Trace};
+use mainpath::Host;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -304,10 +303,10 @@ async fn detail(call: Call) -> Result<TraceDetail, Problem> {
     let trace = call.trace().await?;
     let seen = trace.overview().await?;
     let mut meta = object(seen.meta);
-    let said = meta.remove("status").and_then(|status| status.as_str().map(String::from)).unwrap_or_default();
+    meta.remove("status");
     meta.remove("trace_id");
     let otel_trace_id = (seen.runs > 0).then(|| otel_trace_id(trace.id(), seen.runs));
-    let status = if said == "running" { standing(&trace).await?.into() } else { said };
+    let status = trace.standing().await?.into();
     Ok(TraceDetail {
         trace_id: trace.id().clone(),
         status,
@@ -315,19 +314,6 @@ async fn detail(call: Call) -> Result<TraceDetail, Problem> {
         sub_traces: seen.agents,
         otel_trace_id,
         meta,
-    })
-}
-
-/// Where a trace stands whose log says that it runs.
-async fn standing(trace: &Trace) -> Result<&'static str, Problem> {
-    Ok(match trace.status().await? {
-        mainpath::Status::Interrupted => "interrupted",
-        // It waits for nobody: for its next try, say.
-        mainpath::Status::Waiting(waiting) if waiting.iter().all(|one| matches!(one, Waiting::Timer)) => {
-            if trace.goes_on_here() { "running" } else { "interrupted" }
-        }
-        mainpath::Status::Waiting(_) => "waiting",
-        _ => "running",
     })
 }
 
