@@ -327,7 +327,9 @@ fn a_parent_that_is_killed_while_its_agent_works_is_interrupted_and_one_whose_ag
     assert_eq!((listed.matches("  running ").count(), listed.lines().count()), (2, 2), "{listed}");
     let served = crate::serving::serve(&place);
     let stands = |path: &str| served.ask("GET", path, "", "").1;
-    let listed_as = |status: &str| stands(&format!("/api/traces?children=true&status={status}"))["traces"].as_array().unwrap().len();
+    let listed_as = |status: &str| {
+        stands(&format!("/api/traces?children=true&status={status}"))["traces"].as_array().unwrap().len()
+    };
     let detail = |place: &Place| stands(&format!("/api/traces/{}", root(place)))["status"].clone();
     assert_eq!((detail(&place), listed_as("running"), listed_as("waiting")), ("running".into(), 2, 0));
     process.kill();

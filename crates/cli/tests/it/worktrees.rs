@@ -498,3 +498,44 @@ fn a_kept_copy_goes_with_its_trace() {
         }
     }
 }
+
+/// An agent of a preset and two without, asked for at once in a folder that cannot be copied.
+fn three_with(tools: &'static [&'static str], preset: &'static str) -> (Place, Vec<Value>) {
+    let place = place();
+    let server = server(move |request| {
+        let answer = match (task(request.body()).as_str(), request.count("assistant")) {
+            ("Look.", _) => Answer { delay_ms: 500, ..Answer::text("Seen.") },
+            ("Write.", 0) => {
+                Answer { delay_ms: 300, ..Answer::call("write_text_file", json!({"path": "a.txt", "content": "a\n"})) }
+            }
+            ("Write.", _) => Answer::text("Written."),
+            (_, 0) => Answer::call("agent", json!({"task": "Look.", "agent_type": preset}))
+                .and_call("agent", json!({"task": "Write."}))
+                .and_call("agent", json!({"task": "Look.", "agent_type": preset})),
+            _ => Answer::text("Done."),
+        };
+        answer.into()
+    });
+    let mut words = vec!["--yes", "--tools"];
+    let named = tools.join(",");
+    words.extend([named.as_str(), "Have it looked at and written."]);
+    let done = place.run_on(&server, &words);
+    assert_eq!(done.code, 0, "{done:#?}");
+    let handed = handed(&place, &root(&place));
+    (place, handed)
+}
+
+#[test]
+fn agents_that_can_write_nothing_are_in_nobodys_way() {
+    let outcomes = |handed: &[Value]| handed.iter().filter(|one| one["problem"].is_null()).count();
+    // By their preset.
+    let (place, handed) = three_with(&["grep", "write_text_file", "agent"], "explore");
+    assert_eq!((handed.len(), outcomes(&handed)), (3, 3), "{handed:#?}");
+    assert_eq!(place.text("a.txt"), "a\n");
+    // By what their parent may do: none of them can write.
+    let (_, handed) = three_with(&["grep", "agent"], "default");
+    assert_eq!((handed.len(), outcomes(&handed)), (3, 3), "{handed:#?}");
+    // With a preset that may write it is as ever: one at a time.
+    let (_, handed) = three_with(&["grep", "write_text_file", "agent"], "default");
+    assert_eq!((handed.len(), outcomes(&handed)), (3, 1), "{handed:#?}");
+}

@@ -3,7 +3,7 @@
 use crate::mail::Mail;
 use mainpath_store::Fut;
 use mainpath_tools::AgentCall;
-use mainpath_types::{CallId, Copied, Share, Spec, SubTraceCompleted, TraceId};
+use mainpath_types::{CallId, Copied, EffectClass, Share, Spec, SubTraceCompleted, TraceId};
 
 /// Who starts a child, and what it is given.
 #[derive(Clone, Copy, Debug)]
@@ -55,8 +55,27 @@ pub trait ChildSpecs: Send + Sync {
     /// What a child is. Errors: there can be none; one line for the parent's model, such as that there is no preset of that name.
     fn child(&self, parent: Parent<'_>, asked: &AgentCall) -> Result<ChildAgent, String>;
 
+    /// Whether a child may change files of the workspace. One that cannot be made is taken for one that may.
+    fn may_write(&self, parent: Parent<'_>, asked: &AgentCall) -> bool {
+        if asked.mode.is_read_only() {
+            return false;
+        }
+        // Without a preset it has what its parent has.
+        match asked.agent_type {
+            None => writes(parent.spec),
+            Some(_) => self.child(parent, asked).map_or(true, |agent| writes(&agent.spec)),
+        }
+    }
+
     /// What a child of a call came to, counted from 0, where that is known without it: in a run that is played again. Nothing: it is begun.
     fn known(&self, _call: CallId, _nth: u16) -> Fut<'_, Option<SubTraceCompleted>> {
         Box::pin(std::future::ready(None))
     }
+}
+
+/// Whether some tool may change files. Of those that come later nobody knows.
+fn writes(spec: &Spec) -> bool {
+    use EffectClass::*;
+    let may = |effect| matches!(effect, LocalWrite | ProcessControl | UiControl | SideEffecting);
+    spec.allowed_tools.iter().any(|name| name.contains('*')) || spec.tools.iter().any(|tool| may(tool.effect))
 }

@@ -58,7 +58,7 @@ impl Driver {
             Ok(asked) => asked,
             Err(problem) => return Ok(Some(unstarted(call, nth, None, problem))),
         };
-        match self.beginning(call, nth, &asked) {
+        match self.beginning(call, nth, &asked).await? {
             Ok(starting) if starting.place == ChildPlace::Alone && self.has_other_writers(call, batch).await? => {
                 Ok(None)
             }

@@ -1,7 +1,7 @@
 //! The driver's part of child agents: what a call asks for, who is followed, what is handed back.
 
 use crate::children::asked::{Asked, Making};
-use crate::children::{copies, follow, hand_back};
+use crate::children::{Parent, copies, follow, hand_back};
 use crate::driver::error::DriveError;
 use crate::driver::{Driver, ParentSpec};
 use mainpath_core::{
@@ -10,8 +10,8 @@ use mainpath_core::{
 use mainpath_store::StoreError;
 use mainpath_tools::{AgentCall, EvaluateTool, Tool};
 use mainpath_types::{
-    CallId, ChildMode, ChildOutcome, ChildPlace, EffectClass, Event, EventId, EventKind, GoalId, HandedBack, Spec,
-    SubTraceCompleted, ToolOutput, TraceId,
+    CallId, ChildMode, ChildOutcome, ChildPlace, EffectClass, Event, EventId, EventKind, GoalId, HandedBack, Share,
+    Spec, SubTraceCompleted, ToolOutput, TraceId,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -35,14 +35,16 @@ impl Driver {
             Err(problem) => Err(problem.clone()),
         };
         let input = match starting {
-            Ok(starting) if starting.place == ChildPlace::Alone => {
+            Ok(starting)
+                if starting.place == ChildPlace::Alone || (starting.continues.is_some() && starting.host.is_none()) =>
+            {
                 let is_beside = self.has_other_writers(call, &[]).await?;
                 let context = self.context().await?;
                 self.in_flight.start(key, |_| async move {
                     let (place, no_copy) = match &starting.continues {
                         // What could not be handed back is mended where it lies.
                         Some(child) if copies::is_kept(&context, child).await => (ChildPlace::Own, None),
-                        _ if !is_beside => (ChildPlace::Alone, None),
+                        _ if !is_beside || starting.place == ChildPlace::Reading => (starting.place, None),
                         // Writers do not share a folder.
                         _ => match copies::problem(&context).await {
                             None => (ChildPlace::Own, None),
@@ -66,7 +68,7 @@ impl Driver {
         nth: u16,
         asked: &AgentCall,
     ) -> Result<Result<ChildStarting, String>, DriveError> {
-        let starting = match self.beginning(call, nth, asked) {
+        let starting = match self.beginning(call, nth, asked).await? {
             Ok(starting) => starting,
             Err(problem) => return Ok(Err(problem)),
         };
@@ -77,15 +79,38 @@ impl Driver {
     }
 
     /// The same of a child that is new. Errors: it has no task.
-    pub(super) fn beginning(&self, call: CallId, nth: u16, asked: &AgentCall) -> Result<ChildStarting, String> {
-        let task = in_brief(&self.task_of(asked, nth)?, TASK_CHARS);
-        let place = match (&asked.host, asked.mode.is_read_only()) {
-            (Some(_), _) => ChildPlace::Elsewhere,
-            (None, true) => ChildPlace::Reading,
-            (None, false) => ChildPlace::Alone,
+    pub(super) async fn beginning(
+        &mut self,
+        call: CallId,
+        nth: u16,
+        asked: &AgentCall,
+    ) -> Result<Result<ChildStarting, String>, DriveError> {
+        let task = match self.task_of(asked, nth) {
+            Ok(task) => in_brief(&task, TASK_CHARS),
+            Err(problem) => return Ok(Err(problem)),
         };
+        let place = self.place(asked).await?;
         let (mode, of, continues, host) = (asked.mode, asked.count(), asked.continue_from.clone(), asked.host.clone());
-        Ok(ChildStarting { call, nth, of, mode, place, host, continues, after: 0, task, no_copy: None })
+        Ok(Ok(ChildStarting { call, nth, of, mode, place, host, continues, after: 0, task, no_copy: None }))
+    }
+
+    /// Where a child is to work, as long as no other writes there.
+    async fn place(&mut self, asked: &AgentCall) -> Result<ChildPlace, DriveError> {
+        if asked.host.is_some() {
+            return Ok(ChildPlace::Elsewhere);
+        }
+        let may_write = match self.parent_spec().await? {
+            Ok(spec) => {
+                let depth = spec.limits.children.depth.saturating_sub(1);
+                let share = Share { children: spec.limits.children.in_all, depth, ..Share::default() };
+                let state = self.machine.state();
+                let (trace, run) = (&state.trace, state.counts.runs);
+                let parent = Parent { trace, spec: &spec, run, share: &share, child_run: 1, folder: None };
+                self.shared.config.children.may_write(parent, asked)
+            }
+            Err(_) => !asked.mode.is_read_only(),
+        };
+        Ok(if may_write { ChildPlace::Alone } else { ChildPlace::Reading })
     }
 
     /// Whether others than a call's child write in the workspace, or are about to.
@@ -99,7 +124,9 @@ impl Driver {
         let others: Vec<(CallId, EventId)> = others.map(|other| (other.id, other.arguments)).collect();
         for (other, arguments) in others {
             let asked = self.agent_call(other, arguments, batch).await?;
-            if asked.is_ok_and(|asked| !asked.mode.is_read_only() && asked.host.is_none()) {
+            if let Ok(asked) = asked
+                && self.place(&asked).await? == ChildPlace::Alone
+            {
                 return Ok(true);
             }
         }
