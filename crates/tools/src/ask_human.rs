@@ -98,7 +98,7 @@ impl AskHumanArgs {
         Some(format!("{shown} is the number of no choice: {range}; or answer in words"))
     }
 
-    /// The question as people are shown it: its words, numbered choices, files, and what happens if nobody answers.
+    /// The question as people are shown it: its words, numbered choices, files.
     pub fn lines(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.question.trim().lines().map(String::from).collect();
         lines.extend((1..).zip(&self.choices).map(|(number, choice)| match &choice.description {
@@ -158,6 +158,9 @@ impl Tool for AskHuman {
         }
         if args.default.is_some() && args.expires_in.is_none() {
             return wrong("A default needs expires_in: it counts when nobody has answered by then.".into());
+        }
+        if let Some(why) = args.default.as_deref().and_then(|default| args.no_choice(default)) {
+            return wrong(format!("The default is no answer: {why}."));
         }
         match &args.to {
             Some(to) if !self.contacts.contains(to) => {
@@ -242,6 +245,10 @@ mod tests {
             why(AskHumanArgs { default: Some("1".into()), ..colours() }),
             "A default needs expires_in: it counts when nobody has answered by then."
         );
+        let beyond = AskHumanArgs { default: Some("9".into()), expires_in: Some(60), ..colours() };
+        let said =
+            "The default is no answer: 9 is the number of no choice: the choices are 1 to 3; or answer in words.";
+        assert_eq!(why(beyond), said);
         assert_eq!(why(AskHumanArgs { question: " \n".into(), ..colours() }), "The question is empty.");
         assert_eq!(why(AskHumanArgs { expires_in: Some(0), ..colours() }), "expires_in is 1 to 31536000 seconds.");
         let long = Some("x".repeat(2_001));

@@ -86,6 +86,14 @@ fn arguments_of<'a>(call: &Call, bodies: &'a dyn Bodies) -> Option<&'a str> {
     bodies.get(call.arguments).and_then(|kind| arguments_in(kind, call.id))
 }
 
+/// What happens to a question that nobody answers in time. `when`: when that is.
+pub fn unanswered(args: Option<&AskHumanArgs>, when: &str) -> String {
+    match args.and_then(|args| args.default.as_deref()) {
+        Some(default) => format!("without an answer {when} this counts: {}", plain(&short(default, GIST))),
+        None => format!("without an answer {when} the agent goes on without one"),
+    }
+}
+
 /// The same of its arguments.
 pub fn asked(args: &AskHumanArgs) -> (String, Vec<String>) {
     // A label with line breaks in it has several lines, each shown as one of the question.
@@ -144,9 +152,10 @@ impl Question {
         }
     }
 
-    /// Whom it is for, and when it expires; empty where nothing is to be said.
+    /// Whom it is for, when it expires, and what counts then; empty where nothing is to be said.
     pub fn notes(&self) -> Vec<String> {
-        let due = self.due.filter(|_| self.is_open()).map(|due| format!("expires {}", format_time(due)));
+        let due = self.due.filter(|_| self.is_open());
+        let due = due.map(|due| unanswered(self.asked.as_ref(), &format!("by {}", format_time(due))));
         self.sent.iter().cloned().chain(due).collect()
     }
 }

@@ -3,11 +3,11 @@
 use crate::exit::{Exit, Failure};
 use crate::runs::follow::Follow;
 use crate::traces::asked::and_resume;
-use crate::traces::questions::asked;
+use crate::traces::questions::{asked, unanswered};
 use crate::traces::wanted::{CallAt, Wanted};
 use crate::ui::print::Made;
 use crate::ui::say::tell;
-use crate::ui::text::plain;
+use crate::ui::text::{plain, span};
 use mainpath::runtime::Mail;
 use mainpath::tools::AskHumanArgs;
 
@@ -26,11 +26,13 @@ impl Follow<'_> {
     /// Says what is asked where nobody can answer here.
     pub(super) fn leave_question(&mut self, wanted: &Wanted) {
         let (gist, lines) = question_of(&wanted.made);
+        let note = time_of(&wanted.made);
         let CallAt { trace, call } = &wanted.at;
         let who = self.child_of(wanted).map(|child| format!(" of agent {child}")).unwrap_or_default();
         let then = and_resume(&self.trace);
         self.say(&format!("call {call}{who} asks ({gist}): mainpath answer {trace} {call} TEXT{then}"));
         lines.iter().for_each(|line| self.printer.rail(line));
+        note.iter().for_each(|line| self.printer.line("·", line));
     }
 
     /// Shows a question and asks for the answer.
@@ -41,6 +43,7 @@ impl Follow<'_> {
             None => self.printer.line("?", "the agent asks:"),
         }
         lines.iter().for_each(|line| self.printer.rail(line));
+        time_of(&wanted.made).iter().for_each(|line| eprintln!("  {line}"));
         self.ask_for_answer("", &wanted.made);
     }
 
@@ -88,6 +91,13 @@ impl Follow<'_> {
         self.runtime.send(&self.app.logs.scope, &trace, &mail).await?;
         Ok(None)
     }
+}
+
+/// How long a question waits, and what counts then, if it does not wait for ever.
+fn time_of(made: &Made) -> Option<String> {
+    let args = AskHumanArgs::read(&made.arguments)?;
+    let waits = span(u64::from(args.expires_in?) * 1_000);
+    Some(unanswered(Some(&args), &format!("within {waits} of being asked")))
 }
 
 /// The question of a call in a line, and all of it.

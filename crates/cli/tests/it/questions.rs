@@ -98,7 +98,9 @@ fn what_is_no_answer_and_what_is_not_asked_is_told_in_a_line() {
 #[test]
 fn a_question_that_nobody_answers_in_time_gives_its_default_after_a_restart() {
     let (place, server, trace) = parked(&json!({"expires_in": 1, "default": "red"}));
-    assert!(place.ok(&["show"]).contains("   expires "));
+    let show = place.ok(&["show"]);
+    let by = show.lines().find_map(|line| line.strip_prefix("   without an answer by "));
+    assert!(by.is_some_and(|by| by.ends_with(" this counts: red")), "{show}");
     std::thread::sleep(std::time::Duration::from_millis(1_100));
     let late = "call 2.0 (Which colour should the door be?) expired at ";
     assert!(place.ok(&["show"]).contains(late));
@@ -116,6 +118,30 @@ fn an_answer_in_time_counts_however_late_it_is_read() {
     std::thread::sleep(std::time::Duration::from_millis(2_100));
     assert_eq!(place.run(&["resume", &trace]).out, "The end.\n");
     assert_eq!(observed(&server), json!("user answered (command):\n> light blue, please").to_string());
+}
+
+#[test]
+fn whoever_is_asked_sees_how_long_it_waits_and_what_counts_then() {
+    let cases = [
+        (
+            json!({"expires_in": 7_200, "default": "red"}),
+            "without an answer within 2 h of being asked this counts: red",
+        ),
+        (json!({"expires_in": 90}), "without an answer within 1 min of being asked the agent goes on without one"),
+    ];
+    for (more, told) in cases {
+        let (place, server) = (Place::new(), scripted(vec![asks(&more), Answer::text("The end.")]));
+        std::fs::write(place.work.join("door.txt"), "a door\n").unwrap();
+        let mut terminal = Terminal::run(&place, &server);
+        terminal.shows(told, 1);
+        terminal.shows("a number or words ([l]ater, [?]):", 1);
+        terminal.types("2\n");
+        terminal.end();
+        let (alone, server) = (Place::new(), scripted(vec![asks(&more)]));
+        std::fs::write(alone.work.join("door.txt"), "a door\n").unwrap();
+        let done = alone.run_on(&server, &["Paint the door."]);
+        assert!(done.err.contains(told), "{done:#?}");
+    }
 }
 
 #[test]
