@@ -46,7 +46,7 @@ pub use apply::apply;
 pub use calls::kept::artifact_files;
 pub use calls::rate::Window;
 pub use calls::reopen::{is_denied, reopened_text, result_in_words};
-pub use calls::table::{Approvals, Call, CallState, Calls, Judged, Question, Reopened, Turn, arguments_in};
+pub use calls::table::{Approvals, Call, CallState, Calls, Judged, Question, Reopened, Turn, arguments_in, places_in};
 pub use children::{Child, Children};
 pub use context::aside::{free_tokens, older};
 pub use context::bodies::{message, result_text};

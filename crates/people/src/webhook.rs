@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
 use mainpath_net::{Ask, Caps, Client, NotReady, Secret};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::time::Duration;
 use url::Url;
@@ -121,11 +122,17 @@ struct WordBody {
     trace: Option<String>,
 }
 
+/// Reads a body that is an object: fields without names would be taken for these in their order. Errors: it is none.
+fn object<T: DeserializeOwned>(body: &[u8]) -> serde_json::Result<T> {
+    let fields: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(body)?;
+    serde_json::from_value(fields.into())
+}
+
 /// Reads a message of another system's agent, once it is known to be genuine and new. Errors: it is not, or is no such message.
 pub fn read_word(secret: &str, headers: &HeaderMap, body: &[u8], now: u64) -> Result<AgentWord, Refused> {
     let id = verify(secret, headers, body, now).map_err(|why| Refused { status: 401, why: why.into() })?;
     let wrong = |why: String| Refused { status: 400, why };
-    let WordBody { from_agent_id, content, conversation_id, trace } = serde_json::from_slice(body)
+    let WordBody { from_agent_id, content, conversation_id, trace } = object(body)
         .map_err(|error| wrong(format!("the body is not {{\"from_agent_id\", \"content\", \"trace\"}}: {error}")))?;
     if from_agent_id.trim().is_empty() || content.trim().is_empty() {
         return Err(wrong("from_agent_id and content must not be empty".into()));
@@ -140,8 +147,8 @@ pub fn read_word(secret: &str, headers: &HeaderMap, body: &[u8], now: u64) -> Re
 pub fn read_reply(secret: &str, headers: &HeaderMap, body: &[u8], now: u64) -> Result<Reply, Refused> {
     verify(secret, headers, body, now).map_err(|why| Refused { status: 401, why: why.into() })?;
     let wrong = |why: String| Refused { status: 400, why };
-    let Body { question, answer, by } = serde_json::from_slice(body)
-        .map_err(|error| wrong(format!("the body is not {{\"question\", \"answer\"}}: {error}")))?;
+    let Body { question, answer, by } =
+        object(body).map_err(|error| wrong(format!("the body is not {{\"question\", \"answer\"}}: {error}")))?;
     let answer = match answer {
         Words::Text(text) => text,
         Words::Number(number) => number.to_string(),

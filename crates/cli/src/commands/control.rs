@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure, logs};
 use crate::runs::settle::settle;
 use crate::runs::task::read_all;
 use crate::traces::allow::{in_a_line, leads};
-use crate::traces::asked::{Asked, Standing, asked, denied, folder_of, none_waits, what, whole_of, why_not};
+use crate::traces::asked::{Asked, Standing, asked, denied, folder_of, none_waits, places_of, what, whole_of, why_not};
 use crate::traces::forget::forget_said;
 use crate::traces::taking::taken_by;
 use crate::traces::which::{surely, waiting};
@@ -255,8 +255,8 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
     let takes = taken_by(&logs, &trace, row, &bodies, args.arguments.as_deref()).await;
     let whole: Vec<String> = whole.into_iter().chain(takes).collect();
     // What new arguments lead to is found when the rules are checked again.
-    let judged = row.and_then(|row| row.judged.as_ref()).filter(|_| args.arguments.is_none());
-    let leads = judged.and_then(|judged| leads(&judged.places));
+    let judged = row.filter(|_| args.arguments.is_none());
+    let leads = judged.and_then(|row| leads(&places_of(row, &bodies)));
     if !args.yes && !is_wanted(&whole, leads.as_deref())? {
         out(&format!("call {call} of {trace} is not approved"))?;
         return Ok(Exit::ApprovalNeeded);

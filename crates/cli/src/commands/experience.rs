@@ -134,7 +134,7 @@ pub async fn reflect(args: ReflectArgs) -> Result<Exit, Failure> {
     runtime.resume(&app.logs.scope, &new);
     let exit = follow.stay().await?;
     if !args.output.json {
-        told(&app.experiences, &before)?;
+        told(&app, &new, &before).await?;
     }
     Ok(exit)
 }

@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use crate::runs::signals::Signals;
 use crate::ui::text::plain;
 use mainpath::Installation;
-use mainpath::experience::{Experiences, reflected_trace};
+use mainpath::experience::{Experiences, KNOWLEDGE_SAVE, reflected_trace};
 use mainpath::runtime::run_stats::runs;
 use mainpath::runtime::{Mail, Phase, Runtime, views};
 use mainpath::types::TraceId;
@@ -54,7 +54,7 @@ async fn reflected(app: &Installation, runtime: &Runtime, trace: &TraceId, outpu
     }
     views::write(app.logs.at(&new)).await?;
     if !output.json {
-        told(&app.experiences, &before)?;
+        told(app, &new, &before).await?;
     }
     Ok(())
 }
@@ -65,12 +65,21 @@ pub fn ids(known: &Experiences) -> Result<BTreeSet<String>, Failure> {
     Ok(contents.entries.into_iter().map(|placed| placed.entry.id).collect())
 }
 
-/// Tells a person what was kept since.
-pub fn told(known: &Experiences, before: &BTreeSet<String>) -> Result<(), Failure> {
-    let contents = known.all().map_err(mainpath::Error::from)?;
+/// Tells a person what a reflection has kept since.
+pub async fn told(app: &Installation, reflection: &TraceId, before: &BTreeSet<String>) -> Result<(), Failure> {
+    let contents = app.experiences.all().map_err(mainpath::Error::from)?;
     let new: Vec<_> = contents.entries.iter().filter(|placed| !before.contains(&placed.entry.id)).collect();
     if new.is_empty() {
-        eprintln!("· nothing was kept");
+        let (log, ..) = app.logs.read(reflection).await?;
+        let runs = runs(reflection, &log.events);
+        let saved = runs.last().and_then(|run| run.counts.tools.get(KNOWLEDGE_SAVE));
+        eprintln!(
+            "{}",
+            match saved.is_some_and(|saved| saved.ok > 0) {
+                true => "· nothing new was kept: all of it was known already",
+                false => "· nothing was kept",
+            }
+        );
     }
     for placed in new {
         let waits = if placed.entry.is_accepted() { "" } else { " (waits for you: mainpath experience review)" };

@@ -6,7 +6,7 @@ use crate::traces::which::waiting_elsewhere;
 use crate::ui::text::{gist, one_line};
 use crate::ui::whole::whole;
 use mainpath::core::{
-    Bodies, Call, CallState, NodeKind, State, approval_due, arguments_in, is_denied, lacking, tool_of,
+    Bodies, Call, CallState, NodeKind, State, approval_due, arguments_in, is_denied, lacking, places_in, tool_of,
 };
 use mainpath::runtime::Mail;
 use mainpath::store::scheduler::system_clock;
@@ -176,10 +176,18 @@ pub async fn asked(logs: &Logs, state: &State, bodies: &dyn Bodies) -> Result<Ve
         what: what(call, bodies),
         whole: whole_of(call, bodies, folder.as_deref()),
         verdict: call.verdict().cloned(),
-        places: call.judged.as_ref().map_or_else(Vec::new, |judged| judged.places.clone()),
+        places: places_of(call, bodies),
         standing: standing(call.id, call.state == CallState::Asked),
     });
     Ok(asked.collect())
+}
+
+/// Where the paths of a call lead and what it runs, as rules saw it: of one that was denied, then.
+pub fn places_of(call: &Call, bodies: &dyn Bodies) -> Vec<String> {
+    match &call.judged {
+        Some(judged) => judged.places.clone(),
+        None => bodies.get(call.arguments).map_or_else(Vec::new, |kind| places_in(kind, call.id).to_vec()),
+    }
 }
 
 /// A call in a few words: its tool, and what it is about.

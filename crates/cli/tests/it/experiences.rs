@@ -338,6 +338,9 @@ fn what_a_reflection_learns_from_the_web_waits_as_well() {
     let done = place.run(&["reflect"]);
     assert!(done.err.contains("(waits for you: mainpath experience review)"), "{done:#?}");
     assert_eq!(entries(&place)[0]["status"], "waiting");
+    // Looking back once more keeps the same.
+    let again = place.run(&["reflect", &place.traces().into_iter().find(|trace| !trace.contains('@')).unwrap()]);
+    assert!(again.err.contains("· nothing new was kept: all of it was known already"), "{again:#?}");
 }
 
 #[test]

@@ -292,6 +292,31 @@ fn beyond_its_budget_the_list_is_shortened_and_can_be_searched() {
 }
 
 #[test]
+fn who_approves_a_script_that_was_denied_sees_what_it_runs_and_nothing_else_is_run() {
+    let denied = |changes: bool| {
+        let place = Place::new();
+        let folder = forms(&place, "local-write");
+        let answers = vec![select("forms"), script(&["a"]), Answer::text("Denied."), Answer::text("Seen.")];
+        let server = scripted(answers);
+        let done = place.run_on(&server, &["Fill it in."]);
+        assert_eq!(done.out, "Denied.\n", "{done:#?}");
+        let approved = place.run(&["approve", &place.trace()]);
+        assert!(approved.err.contains("it runs sha256:") && approved.err.contains("scripts/fill.sh"), "{approved:#?}");
+        assert!(approved.err.contains("(the whole skill)"), "{approved:#?}");
+        if changes {
+            std::fs::write(folder.join("scripts/fill.sh"), "echo another > made.txt\n").unwrap();
+        }
+        let resumed = place.run(&["resume"]);
+        (place.work.join("made.txt").exists(), resumed.out, resumed.err)
+    };
+    let (is_made, answer, _) = denied(false);
+    assert_eq!((is_made, answer.as_str()), (true, "Seen.\n"));
+    let (is_made, answer, told) = denied(true);
+    assert_eq!((is_made, answer.as_str()), (false, "Denied.\n"));
+    assert!(told.contains("What it runs has changed since it was denied; the agent has to call it again."), "{told}");
+}
+
+#[test]
 fn the_text_protocol_selects_and_runs_by_actions_of_its_own() {
     let place = Place::new();
     forms(&place, "read-only");

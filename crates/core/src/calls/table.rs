@@ -110,6 +110,15 @@ pub fn arguments_in(kind: &EventKind, call: CallId) -> Option<&str> {
     }
 }
 
+/// Where the paths of a call led and what it would have run when rules judged it, in the event that holds its arguments.
+pub fn places_in(kind: &EventKind, call: CallId) -> &[String] {
+    match kind {
+        EventKind::ModelFinished(data) => data.call(call.index).map_or(&[], |call| &call.planned.places),
+        EventKind::ApprovalGranted(data) => &data.places,
+        _ => &[],
+    }
+}
+
 /// A turn whose calls have not all ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Turn {

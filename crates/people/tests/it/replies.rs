@@ -127,6 +127,7 @@ fn a_number_is_an_answer_and_nothing_else_that_is_no_text() {
     for body in [
         "",
         "[]",
+        r#"["t/2.0","blue","lan"]"#,
         r#"{"question":"t/2.0"}"#,
         r#"{"question":"t/2.0","answer":" "}"#,
         r#"{"question":"t/2.0","answer":true}"#,

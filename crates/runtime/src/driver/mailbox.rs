@@ -7,7 +7,9 @@ use crate::mail::{Mail, in_order};
 use crate::prompt::gone::Gone;
 use crate::prompt::media;
 use crate::prompt::texts::offload;
-use mainpath_core::{Answered, CallState, Edit, InputKind, TimerKey, answer_due, approval_due, is_denied};
+use mainpath_core::{
+    Answered, CallState, Edit, InputKind, TimerKey, answer_due, approval_due, arguments_in, is_denied, places_in,
+};
 use mainpath_store::StoreError;
 use mainpath_tools::AskHumanArgs;
 use mainpath_types::{
@@ -196,8 +198,17 @@ impl Driver {
 
     async fn judge_edit(&mut self, call: CallId, arguments: String) -> Result<Edit, DriveError> {
         let prepared = self.prepared().await?;
-        let row = self.machine.state().calls.get(call);
-        let (tool, reopens) = (row.and_then(|row| row.tool.clone()), row.is_some_and(is_denied));
+        let row = self.machine.state().calls.get(call).map(|row| (row.tool.clone(), is_denied(row), row.arguments));
+        let (tool, reopens, recorded) = row.unwrap_or_default();
+        // What it would have run when it was denied: whoever approves it now was shown that.
+        let shown: Option<Vec<String>> = match reopens {
+            true => self.event(recorded).await?.and_then(|kind| {
+                let is_same_call = arguments_in(kind, call).is_some_and(|then| is_same(then, &arguments));
+                let runs = places_in(kind, call).iter().any(|at| at.starts_with(CONTENT));
+                (is_same_call && runs).then(|| places_in(kind, call).to_vec())
+            }),
+            false => None,
+        };
         self.note_origins().await?;
         let context = self.context().await?;
         let judge_input = self.judge_input();
@@ -221,6 +232,9 @@ impl Driver {
                     "By links the paths lead to {}, which nobody has approved; name that place itself.",
                     places.join(" and ")
                 ))
+            }
+            Some(_) if shown.as_ref().is_some_and(|shown| *shown != places) => {
+                denied("What it runs has changed since it was denied; the agent has to call it again.".into())
             }
             // Whoever approved the others has not seen these.
             Some(verdict) if verdict.decision == Decision::Ask && changed.is_some() => {
