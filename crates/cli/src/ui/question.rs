@@ -300,8 +300,15 @@ impl Follow<'_> {
         if trace == self.trace && !matches!(mail, Mail::Approve { arguments: Some(_), .. }) {
             self.seen.insert(call);
         }
-        self.runtime.send(&self.app.logs.scope, &trace, &mail).await?;
-        Ok(None)
+        match self.runtime.send(&self.app.logs.scope, &trace, &mail).await {
+            Ok(_) => Ok(None),
+            // Somebody there may still decide.
+            Err(refused) if trace.elsewhere().is_some() => {
+                self.say(&plain(&refused.to_string()));
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// An approval that makes a rule hold for the rest of the trace.

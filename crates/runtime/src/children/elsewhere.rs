@@ -3,13 +3,15 @@
 
 use super::asked::{Asked, Making};
 use super::peers::{RemoteTask, Unbegun};
-use super::seen::{Seen, ended, failed, look, unstarted};
+use super::seen::{Seen, ended, failed, look, look_in, unstarted};
 use crate::effects::context::EffectContext;
 use crate::secrets::Vault;
-use crate::stream::hub::Live;
+use crate::shared::Shared;
+use crate::stream::hub::{Handle, Live, Phase};
 use mainpath_core::{Child, InputKind};
-use mainpath_store::StoreError;
+use mainpath_store::{Scope, StoreError, TraceStore};
 use mainpath_types::{ApprovalMode, Origin, Share, TraceId, Usage};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -46,32 +48,41 @@ impl Waited {
     }
 }
 
-/// Begins it or attaches to it, and waits until its run has ended.
-pub(super) async fn follow(context: &EffectContext, trace: &TraceId, asked: &Asked, making: &Making) -> InputKind {
-    taken_in(&context.shared.config.vault, &asked.child.share, followed(context, trace, asked, making).await)
+/// Begins it or attaches to it, and waits until its run has ended. `None`: it waits for people; its parent is woken when that is over.
+pub(super) async fn follow(
+    context: &EffectContext,
+    trace: &TraceId,
+    asked: &Asked,
+    making: &Making,
+) -> Option<InputKind> {
+    let came_to = followed(context, trace, asked, making).await?;
+    Some(taken_in(&context.shared.config.vault, &asked.child.share, came_to))
 }
 
-async fn followed(context: &EffectContext, trace: &TraceId, asked: &Asked, making: &Making) -> InputKind {
-    if let Err(problem) = begin(context, trace, &asked.child, making).await {
-        return unstarted(&asked.child, &problem);
+async fn followed(context: &EffectContext, trace: &TraceId, asked: &Asked, making: &Making) -> Option<InputKind> {
+    // One that was seen there is not begun again: whoever removes it there does not want it.
+    let heads = context.shared.config.store.subscribe(&context.scope, trace);
+    let was_seen = heads.is_ok_and(|heads| *heads.borrow() > asked.child.after);
+    if !was_seen && let Err(problem) = begin(context, trace, &asked.child, making).await {
+        return Some(unstarted(&asked.child, &problem));
     }
-    let (mut waited, mut has_asked) = (None, false);
+    let mut waited = None;
     loop {
         // Asked for first: what is written while the log is read is told afterwards.
         let heads = context.shared.config.store.subscribe(&context.scope, trace);
         let problem = match look(context, trace, asked.child.after).await {
-            Ok(seen) if seen.ended.is_some() => return ended(&asked.child, said_there(seen)),
+            Ok(seen) if seen.ended.is_some() => return Some(ended(&asked.child, said_there(seen))),
             Ok(seen) if seen.is_empty => {
-                return failed(&asked.child, seen, format!("{trace} is no longer there"));
+                return Some(failed(&asked.child, seen, format!("{trace} is no longer there")));
             }
-            Ok(seen) => {
+            Ok(seen) if seen.asks => {
+                let ask = format!("{trace} waits for a person on its own machine; from here: mainpath approve {trace}");
+                context.handle.tell(Live::Notice(ask));
+                tokio::spawn(ParkedParent::of(context).wake_when_decided(trace.clone(), asked.child.after));
+                return None;
+            }
+            Ok(_) => {
                 waited = None;
-                if seen.asks && !has_asked {
-                    let ask =
-                        format!("{trace} waits for a person on its own machine; from here: mainpath approve {trace}");
-                    context.handle.tell(Live::Notice(ask));
-                }
-                has_asked = seen.asks;
                 if let Ok(mut heads) = heads {
                     let _ = timeout(LOOK, heads.changed()).await;
                 }
@@ -80,11 +91,56 @@ async fn followed(context: &EffectContext, trace: &TraceId, asked: &Asked, makin
             Err(error) if is_for_now(&error) => error.to_string(),
             Err(error) => {
                 let problem = format!("{error}; it may go on there");
-                return failed(&asked.child, Seen::default(), problem);
+                return Some(failed(&asked.child, Seen::default(), problem));
             }
         };
         if let Err(problem) = Waited::again(&mut waited, context, &problem).await {
-            return failed(&asked.child, Seen::default(), problem);
+            return Some(failed(&asked.child, Seen::default(), problem));
+        }
+    }
+}
+
+/// A parent that was parked with a child which waits for people.
+struct ParkedParent {
+    shared: Weak<Shared>,
+    handle: Arc<Handle>,
+    scope: Scope,
+    trace: TraceId,
+}
+
+impl ParkedParent {
+    fn of(context: &EffectContext) -> ParkedParent {
+        let EffectContext { shared, handle, scope, trace, .. } = context;
+        let (shared, handle) = (Arc::downgrade(shared), Arc::clone(handle));
+        ParkedParent { shared, handle, scope: scope.clone(), trace: trace.clone() }
+    }
+
+    /// Wakes it as soon as the child waits for them no more, unless it goes on before, or its runtime has ended.
+    async fn wake_when_decided(self, child: TraceId, after: u64) {
+        let mut phases = self.handle.phase.subscribe();
+        if phases.wait_for(|phase| *phase != Phase::Running).await.is_err() {
+            return;
+        }
+        loop {
+            let Some(shared) = self.shared.upgrade() else { return };
+            let store = &*shared.config.store;
+            let heads = store.subscribe(&self.scope, &child);
+            match look_in(TraceStore::new(store, &self.scope, &child), after).await {
+                Ok(seen) if seen.asks => {}
+                Err(error) if is_for_now(&error) => {}
+                Ok(_) | Err(_) => return shared.wake(&self.scope.tenant, &self.trace),
+            }
+            drop(shared);
+            let changed = async {
+                match heads {
+                    Ok(mut heads) => drop(timeout(LOOK, heads.changed()).await),
+                    Err(_) => sleep(SELDOM).await,
+                }
+            };
+            tokio::select! {
+                () = changed => {}
+                _ = phases.wait_for(|phase| !matches!(phase, Phase::Parked(_))) => return,
+            }
         }
     }
 }

@@ -45,7 +45,7 @@ async fn follow_to_its_end(context: &EffectContext, asked: &Asked) -> Option<Inp
         Err(problem) => return Some(unstarted(&asked.child, problem)),
     };
     if trace.elsewhere().is_some() {
-        return Some(elsewhere::follow(context, &trace, asked, making).await);
+        return elsewhere::follow(context, &trace, asked, making).await;
     }
     let handle = context.shared.handle(&context.scope.tenant, &trace);
     if asked.child.after == 0 {

@@ -50,7 +50,11 @@ pub(super) async fn events_of(at: TraceStore<'_>) -> Result<Vec<Event>, StoreErr
 
 /// Reads what the log says of the work after an event. Errors: it cannot be read.
 pub(super) async fn look(context: &EffectContext, trace: &TraceId, after: u64) -> Result<Seen, StoreError> {
-    let at = TraceStore::new(&*context.shared.config.store, &context.scope, trace);
+    look_in(TraceStore::new(&*context.shared.config.store, &context.scope, trace), after).await
+}
+
+/// The same of a child in a store.
+pub(super) async fn look_in(at: TraceStore<'_>, after: u64) -> Result<Seen, StoreError> {
     look_at(at, &events_of(at).await?, after).await
 }
 
