@@ -76,6 +76,13 @@ pub enum Untrusted {
     },
 }
 
+impl Untrusted {
+    /// Whether it can be trusted as it is now.
+    pub fn can_be_trusted(&self) -> bool {
+        matches!(self, Untrusted::NotYet | Untrusted::Changed)
+    }
+}
+
 /// The hash of a skill's folder, or of a flat skill's file: of every file its relative path, whether it can be executed, and its
 /// bytes. Errors: see [`Untrusted`].
 pub fn content_hash(place: &Path) -> Result<String, Untrusted> {

@@ -167,7 +167,14 @@ fn described(listed: &Listed) -> Result<(), Failure> {
         ("about", Some(description.clone()).filter(|text| !text.is_empty())),
         ("from", Some(source.into())),
         ("standing", standing),
-        ("tools", Some(tools.as_ref().map_or_else(|| "all".into(), |tools| words(tools)))),
+        // What a faulty one says of tools may be what cannot be read.
+        (
+            "tools",
+            match tools {
+                Some(tools) => Some(words(tools)),
+                None => listed.faults.is_empty().then(|| "all".into()),
+            },
+        ),
         ("denied", Some(denied_tools.join(", ")).filter(|text| !text.is_empty())),
         ("commands", Some(commands.join(", ")).filter(|text| !text.is_empty())),
         ("limits", Some(limits).filter(|text| !text.is_empty())),

@@ -185,13 +185,26 @@ fn list(args: &SkillListArgs) -> Result<Exit, Failure> {
             let at = other.place.as_ref().map_or_else(|| "the built-in one".into(), |at| at.display().to_string());
             out(&format!("    hides {}", one_line(&at)))?;
         }
+        if let Standing::Untrusted(why) = &skill.standing
+            && !why.can_be_trusted()
+        {
+            out(&format!("    it cannot be trusted: {}", in_one_line(&why.to_string())))?;
+        }
+        let odd = |finding: &&Finding| finding.severity == Severity::Warning;
+        let mut odd = skill.card.findings.iter().filter(odd);
+        if let Some(first) = odd.next() {
+            let more = odd.count();
+            let more = if more == 0 { String::new() } else { format!(" (and {more} more)") };
+            out(&format!("    note: {}{more}", in_one_line(&first.to_string())))?;
+        }
     }
     for skipped in &found.skipped {
         out(&format!("x {}: {}", one_line(&skipped.path.display().to_string()), one_line(&skipped.why)))?;
     }
     out("")?;
     out("+ usable   / only you can name it: /NAME   ! this project's, not trusted   x cannot be read")?;
-    if !found.untrusted.is_empty() {
+    let can_be_trusted = |skill: &Skill| matches!(&skill.standing, Standing::Untrusted(why) if why.can_be_trusted());
+    if found.untrusted.iter().any(can_be_trusted) {
         out("to trust a skill of this project, look at it, then: mainpath skills trust NAME")?;
     }
     Ok(Exit::Ok)
@@ -255,7 +268,10 @@ fn describe(skill: &Skill, as_json: bool) -> Result<(), Failure> {
     out(&format!("about: {}", in_one_line(&card.description)))?;
     out(&format!("place: {}", place(skill)))?;
     if let Standing::Untrusted(why) = &skill.standing {
-        out(&format!("not trusted: {why}; to trust it: mainpath skills trust {}", in_one_line(&card.name)))?;
+        out(&match why.can_be_trusted() {
+            true => format!("not trusted: {why}; to trust it: mainpath skills trust {}", in_one_line(&card.name)),
+            false => format!("it cannot be trusted: {}", in_one_line(&why.to_string())),
+        })?;
     }
     let effect = json!(card.front.effect);
     out(&format!("its scripts may at most: {}", effect.as_str().unwrap_or_default()))?;
@@ -296,6 +312,15 @@ fn new(args: &NewArgs) -> Result<Exit, Failure> {
     }
     std::fs::create_dir_all(&folder)?;
     std::fs::write(&file, text)?;
+    let (_, found) = read(&args.place)?;
+    let hides = |skill: &&Skill| skill.card.name == *name && skill.location.place().is_none_or(|at| at != folder);
+    if let Some(other) = found.skills.iter().chain(&found.shadowed).find(hides) {
+        let what = match other.location.place() {
+            Some(_) => format!("one in {}", place(other)),
+            None => "the built-in skill of this name".into(),
+        };
+        eprintln!("! it takes the place of {what}");
+    }
     out(&format!("made {}", one_line(&file.display().to_string())))?;
     if !args.user {
         out(&format!(
@@ -381,15 +406,25 @@ fn trust(args: &TrustArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     let mut trusting = shelf.trusting()?;
-    let mut each = |skill: &Skill| -> Result<(), Failure> {
+    let mut refused = Vec::new();
+    for skill in wanted {
         describe(skill, false)?;
         out("")?;
-        trusting.trust(skill)?;
         let name = one_line(&skill.card.name);
-        out(&format!("{name}: trusted as it is now ({}); any change in its folder ends that", place(skill)))
-    };
-    // Those before one that cannot be trusted are all the same.
-    let done = wanted.into_iter().try_for_each(&mut each);
+        match trusting.trust(skill) {
+            Ok(()) => {
+                out(&format!("{name}: trusted as it is now ({}); any change in its folder ends that", place(skill)))?;
+            }
+            Err(why) => refused.push(why.message().to_string()),
+        }
+    }
+    // One that cannot be trusted is in no other's way.
     trusting.save()?;
-    done.map(|()| Exit::Ok)
+    match refused.split_last() {
+        None => Ok(Exit::Ok),
+        Some((last, others)) => {
+            others.iter().for_each(|why| eprintln!("mainpath: {}", one_line(why)));
+            Err(Failure::error(last.clone()))
+        }
+    }
 }

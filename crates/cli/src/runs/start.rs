@@ -118,7 +118,7 @@ fn untrusted_skills(spec: &Spec, output: &OutputArgs) {
     let shown = names.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
     let more = if names.len() > 5 { format!(" and {} more", names.len() - 5) } else { String::new() };
     eprintln!(
-        "mainpath: you have not trusted skills of this project, so agents do not see them: {shown}{more}; mainpath skills list"
+        "mainpath: skills of this project that you have not trusted as they are now are not shown to agents: {shown}{more}; mainpath skills list"
     );
 }
 

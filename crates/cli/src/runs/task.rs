@@ -32,7 +32,8 @@ impl Task {
             return Ok((Some(skill), Task { typed, ..self }));
         }
         // A slip of the pen is not worth a run.
-        match no_such_name(&self.typed, Path::new(spec.source()), app.shelf.as_ref()) {
+        let shelf = app.shelf.as_ref().filter(|_| !spec.skills.off);
+        match no_such_name(&self.typed, Path::new(spec.source()), shelf) {
             Some(why) => Err(Failure::usage(format!("{why}; put another word before it if the agent is to read it"))),
             None => Ok((None, self)),
         }

@@ -144,8 +144,10 @@ impl Follow<'_> {
     /// A line that begins with a slash and no name of a skill: told, or queued if it is something to say.
     async fn unknown(&mut self, line: &str) -> Result<bool, Failure> {
         let (log, ..) = self.app.logs.read(&self.trace).await?;
-        let folder = spec_of(&log).map(|spec| spec.source().to_string()).unwrap_or_default();
-        if let Some(why) = no_such_name(line, Path::new(&folder), self.app.shelf.as_ref()) {
+        let spec = spec_of(&log);
+        let folder = spec.map(|spec| spec.source().to_string()).unwrap_or_default();
+        let shelf = self.app.shelf.as_ref().filter(|_| spec.is_none_or(|spec| !spec.skills.off));
+        if let Some(why) = no_such_name(line, Path::new(&folder), shelf) {
             self.say(&format!("{why}; /help lists the commands"));
             return Ok(false);
         }

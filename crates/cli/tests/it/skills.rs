@@ -183,7 +183,11 @@ fn a_projects_skills_are_not_shown_until_they_are_trusted_and_not_after_they_cha
         (server, done)
     };
     let (server, done) = run();
-    assert!(done.err.contains("you have not trusted skills of this project"), "{}", done.err);
+    assert!(
+        done.err.contains("skills of this project that you have not trusted as they are now are not shown to agents: "),
+        "{}",
+        done.err
+    );
     assert!(!system(&server).contains("Fills in local"), "{}", system(&server));
     assert!(observed(&server).contains("you have not trusted it"), "{}", observed(&server));
     assert!(place.ok(&["skills", "list"]).contains("! local"));
@@ -314,6 +318,60 @@ fn who_approves_a_script_that_was_denied_sees_what_it_runs_and_nothing_else_is_r
     let (is_made, answer, told) = denied(true);
     assert_eq!((is_made, answer.as_str()), (false, "Denied.\n"));
     assert!(told.contains("What it runs has changed since it was denied; the agent has to call it again."), "{told}");
+}
+
+#[test]
+fn what_is_off_is_said_where_one_looks_and_nothing_is_advised_that_cannot_be_done() {
+    let place = Place::new();
+    let in_project = |name: &str| {
+        let folder = skill(&place, "work/.mainpath/skills", name, "", "Do it.");
+        std::fs::remove_dir(folder.join("scripts")).unwrap();
+        folder
+    };
+    let (fine, linked) = (in_project("fine"), in_project("linked"));
+    place.ok(&["skills", "trust", "linked"]);
+    std::os::unix::fs::symlink("/etc/hosts", linked.join("hosts")).unwrap();
+    let odd = in_project("odd");
+    std::fs::write(odd.join("SKILL.md"), "---\nname: odd\ndescription: [\n---\nDo it.\n").unwrap();
+    let listed = place.ok(&["skills", "list"]);
+    assert!(listed.contains("    note: line 3: its front matter is not YAML"), "{listed}");
+    assert!(listed.contains("    it cannot be trusted: hosts is a link or a special file"), "{listed}");
+    let shown = place.ok(&["skills", "show", "linked"]);
+    assert!(shown.contains("it cannot be trusted: ") && !shown.contains("skills trust"), "{shown}");
+    // One that cannot be trusted is in no other's way.
+    let done = place.run(&["skills", "trust", "linked", "fine"]);
+    assert!(done.code == 1 && done.err.contains("the skill linked in ") && done.err.contains("cannot be trusted"));
+    assert!(place.ok(&["skills", "show", "fine"]).starts_with("+ fine ("), "{done:#?}");
+    let server = scripted(vec![Answer::text("Done."); 2]);
+    let done = place.run_on(&server, &["/linked now"]);
+    assert!(done.err.contains("cannot be used: hosts is a link") && !done.err.contains("skills trust"), "{done:#?}");
+    // Without skills there are none to name.
+    place.run_on(&server, &["--no-skills", "/fine now"]).fails(2, "there is no skill or command /fine, and no skills");
+    let made = place.run(&["skills", "new", "planning"]);
+    assert!(made.err.contains("! it takes the place of the built-in skill of this name"), "{made:#?}");
+    drop(fine);
+}
+
+#[test]
+fn whose_words_it_was_that_named_a_skill_is_said_and_a_faulty_preset_is_not_to_be_trusted() {
+    let place = Place::new();
+    let agents = place.work.join(".mainpath/agents");
+    std::fs::create_dir_all(&agents).unwrap();
+    let preset = |name: &str, more: &str| {
+        let text = format!("---\nname: {name}\ndescription: It helps\n{more}\n---\nHelp.\n");
+        std::fs::write(agents.join(format!("{name}.md")), text).unwrap();
+    };
+    preset("narrow", "skills: nonesuch");
+    preset("faulty", "tools: nonesuch");
+    let server = scripted(vec![Answer::text("Done.")]);
+    place.run_on(&server, &["--agent", "faulty", "Go."]).fails(2, "the preset faulty cannot be used: ");
+    let shown = place.ok(&["agents", "show", "faulty"]);
+    assert!(!shown.contains("\ntools "), "{shown}");
+    place.ok(&["agents", "trust", "narrow"]);
+    let line = "skills of the preset narrow: there is no skill \"nonesuch\"; mainpath skills list shows them";
+    place.run_on(&server, &["--agent", "narrow", "Go."]).fails(2, line);
+    let line = "--skill: there is no skill \"nonesuch\"; mainpath skills list shows them";
+    place.run_on(&server, &["--skill", "nonesuch", "Go."]).fails(2, line);
 }
 
 #[test]

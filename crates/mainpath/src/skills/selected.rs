@@ -5,7 +5,7 @@ use crate::skills::Shelf;
 use crate::skills::catalogue::is_allowed;
 use mainpath_core::estimate;
 use mainpath_runtime::Mail;
-use mainpath_skills::{LoadError, Skill, Skills, list_files, load_body};
+use mainpath_skills::{LoadError, Skill, Skills, Standing, list_files, load_body};
 use mainpath_types::{LOAD_RESOURCE, Part, RUN_SCRIPT, SkillBy, SkillSelected, Spec};
 use sha2::{Digest, Sha256};
 use std::path::Path;
@@ -60,7 +60,11 @@ pub fn selected(skill: &Skill, by: SkillBy, reason: &str) -> Result<SkillSelecte
 /// here: those are left out. Errors: there is none of a name, or it cannot be read, or there are no skills here at all.
 pub fn preloads(spec: &Spec, shelf: Option<&Shelf>) -> Result<Vec<Mail>, Error> {
     let Some(only) = spec.skills.only.as_ref().filter(|only| !only.is_empty()) else { return Ok(Vec::new()) };
-    let wrong = |why: String| Error::of_field("skills", format_args!(": {why}"));
+    let preset = spec.preset.as_ref().filter(|preset| preset.skills == spec.skills.only);
+    let wrong = |why: String| match preset {
+        Some(preset) => Error::invalid(format!("skills of the preset {}: {why}", preset.name)),
+        None => Error::of_field("skills", format_args!(": {why}")),
+    };
     let shelf = shelf.ok_or_else(|| wrong("there are no skills here".into()))?;
     let found = shelf.read(Path::new(spec.source()));
     let load = |name: &String| {
@@ -68,7 +72,7 @@ pub fn preloads(spec: &Spec, shelf: Option<&Shelf>) -> Result<Vec<Mail>, Error> 
         let skill = selected(skill, SkillBy::Preset, "").map_err(|why| wrong(why.to_string()))?;
         Ok(Mail::SelectSkill { skill: Box::new(skill) })
     };
-    let of_preset = spec.preset.as_ref().is_some_and(|preset| preset.skills == spec.skills.only);
+    let of_preset = preset.is_some();
     let is_told = |name: &String| spec.skills.listed.iter().any(|listed| listed.skill == *name);
     let is_builtin = |name: &String| found.skills.iter().any(|s| s.card.name == *name && s.location.place().is_none());
     only.iter().filter(|name| !of_preset || is_told(name) || !is_builtin(name)).map(load).collect()
@@ -76,8 +80,11 @@ pub fn preloads(spec: &Spec, shelf: Option<&Shelf>) -> Result<Vec<Mail>, Error> 
 
 /// What is wrong with a name, and what to do.
 fn with_help(found: &Skills, name: &str, why: &str) -> String {
-    if found.untrusted.iter().any(|skill| skill.card.name == name) {
-        return format!("{why}; look at it, then: mainpath skills trust {name}");
+    if let Some(skill) = found.untrusted.iter().find(|skill| skill.card.name == name) {
+        return match &skill.standing {
+            Standing::Untrusted(because) if !because.can_be_trusted() => why.into(),
+            _ => format!("{why}; look at it, then: mainpath skills trust {name}"),
+        };
     }
     let near = found.skills.iter().map(|skill| (strsim::damerau_levenshtein(&skill.card.name, name), skill));
     match near.filter(|(far, _)| *far <= 2).min_by_key(|(far, _)| *far) {
@@ -133,7 +140,11 @@ pub fn select_named(text: &str, spec: &Spec, shelf: Option<&Shelf>) -> Result<Op
     }
     let skill = found.choose(name, None).map_err(|why| Error::failed(with_help(&found, name, &why.to_string())))?;
     if !is_allowed(&spec.skills, skill) {
-        return Err(Error::failed(format!("the skill {name} is not among those of this run (--skill)")));
+        let of = match &spec.preset {
+            Some(preset) if preset.skills == spec.skills.only => format!("the preset {}", preset.name),
+            _ => "this run (--skill)".into(),
+        };
+        return Err(Error::failed(format!("the skill {name} is not among those of {of}")));
     }
     let rest = rest.trim();
     let reason = if rest.is_empty() { "asked for by its name" } else { rest };
