@@ -132,6 +132,16 @@ impl PeopleConfig {
         }
     }
 
+    /// The name of the secret that a channel sends with, if it needs one.
+    pub fn sends_with(&self, channel: Channel) -> Option<&str> {
+        let name = match channel {
+            Channel::Webhook => self.webhook.as_ref().map(|webhook| &webhook.secret),
+            Channel::Feishu => self.feishu.as_ref().map(|feishu| &feishu.app_secret),
+            Channel::Email => self.email.as_ref().and_then(|email| email.password.as_ref()),
+        };
+        name.map(|name| name.as_str())
+    }
+
     /// What can never hold. Errors: the key, and what is wrong with it.
     pub fn check(&self) -> Result<(), (Vec<&str>, String)> {
         if let Some(name) = self.ask.as_ref().filter(|name| !self.contacts.contains_key(*name)) {

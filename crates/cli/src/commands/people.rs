@@ -1,13 +1,13 @@
 //! `mainpath people`: contacts, and the listener for replies.
 
-use crate::exit::{Exit, Failure, logs};
+use crate::exit::{Exit, Failure};
 use crate::runs::signals::Signals;
 use crate::ui::out::out;
 use crate::ui::text::one_line;
 use clap::{Args, Subcommand};
-use mainpath::people::{AnswerDesk, Channel, Contact, PeopleConfig, listen};
+use mainpath::people::{AnswerDesk, Channel, Contact, listen};
 use mainpath::types::TraceId;
-use mainpath::{Installation, Logs};
+use mainpath::{Home, Installation, Logs};
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -49,23 +49,26 @@ pub async fn people(command: PeopleCommand) -> Result<Exit, Failure> {
 }
 
 fn list() -> Result<Exit, Failure> {
-    let logs = logs()?;
-    let config = &logs.home.config.people;
+    let home = Home::find()?;
+    let config = &home.config.people;
     if config.contacts.is_empty() {
         out("no contacts; add [people.contacts.NAME] to config.toml")?;
     }
     for (name, contact) in &config.contacts {
         let usual = if config.ask.as_ref() == Some(name) { "  (asked where a question names nobody)" } else { "" };
-        out(&one_line(&format!("{name}  {}{usual}", ways(config, contact))))?;
+        out(&one_line(&format!("{name}  {}{usual}", ways(&home, contact))))?;
     }
     Ok(Exit::Ok)
 }
 
 /// The channels to a contact, in their order; of one that cannot be used, what is missing.
-fn ways(config: &PeopleConfig, contact: &Contact) -> String {
-    let way = |channel: &Channel| match config.missing(*channel) {
-        Some(section) => format!("{channel} (cannot be used: {section} is missing in config.toml)"),
-        None => channel.to_string(),
+fn ways(home: &Home, contact: &Contact) -> String {
+    let config = &home.config.people;
+    let is_unset = |name: &&str| home.secret(name).is_none_or(|secret| secret.is_empty());
+    let way = |channel: &Channel| match (config.missing(*channel), config.sends_with(*channel).filter(is_unset)) {
+        (Some(section), _) => format!("{channel} (cannot be used: {section} is missing in config.toml)"),
+        (None, Some(secret)) => format!("{channel} (cannot be used: {secret} is not set)"),
+        (None, None) => channel.to_string(),
     };
     let ways: Vec<String> = contact.ways().iter().map(way).collect();
     if ways.is_empty() { "no channel".into() } else { ways.join(", ") }

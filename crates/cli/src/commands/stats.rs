@@ -185,7 +185,7 @@ impl Stats {
         let (ended, failed) = self.ended();
         let mut reasons: Vec<String> =
             self.reasons.iter().map(|(reason, runs)| format!("{} {}", reason.words(), number(*runs))).collect();
-        reasons.extend((self.going_on > 0).then(|| format!("running {}", number(self.going_on))));
+        reasons.extend((self.going_on > 0).then(|| format!("not ended {}", number(self.going_on))));
         out(&format!("\n{}: {}; {} failed", count(self.runs, "run"), reasons.join(", "), percent(failed, ended)))?;
         let (mean, longest) = times(&self.counts.turns);
         let turns = count(self.counts.turns.count, "turn");

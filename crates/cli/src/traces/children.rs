@@ -14,6 +14,10 @@ pub async fn children(logs: &Logs, trace: &TraceId, events: &[Event]) -> Result<
     while let Some(child) = next.pop() {
         lines.push(child.line());
         let id = &child.started.child;
+        // What it had started is told where it began.
+        if child.started.continued {
+            continue;
+        }
         if let Ok((log, ..)) = logs.read(id).await {
             let below = of(id, &log.events, child.level + 1);
             next.extend(below.into_iter().rev());
@@ -51,7 +55,8 @@ fn of(parent: &TraceId, events: &[Event], level: usize) -> Vec<Placed> {
 
 impl Placed {
     fn line(&self) -> String {
-        let SubTraceStarted { child, task, .. } = &self.started;
+        let SubTraceStarted { child, task, continued, .. } = &self.started;
+        let again = if *continued { "continued: " } else { "" };
         let (mark, used) = match &self.ended {
             None => ("…", String::new()),
             Some(ended) => {
@@ -61,6 +66,6 @@ impl Placed {
             }
         };
         let indent = "  ".repeat(self.level);
-        one_line(&format!("{indent}{mark} {}  {}{used}", child_name(&self.parent, child), short(task, 80)))
+        one_line(&format!("{indent}{mark} {}  {again}{}{used}", child_name(&self.parent, child), short(task, 80)))
     }
 }

@@ -126,6 +126,8 @@ fn a_task_is_done_on_another_machine_once_also_when_both_are_killed_and_the_conv
         here.run(&args).fails(1, "this is done on");
     }
     assert_eq!((here.traces(), finished(&there, &child)), (traces, 2));
+    let shown = here.ok(&["show", &trace]);
+    assert!(shown.contains("  Read a.txt.  (") && shown.contains("  continued: Once more.  ("), "{shown}");
     let verified = here.run(&["verify", &trace]);
     assert_eq!(verified.code, 0, "{verified:#?}");
     drop(served);
