@@ -223,7 +223,8 @@ impl Experiences {
         let folder = open_folder(&self.folder);
         let read = |stamp: &Stamp| -> Result<String, Problem> {
             if !stamp.is_file {
-                return Err(Problem::Link);
+                let is_link = self.folder.join(&stamp.name).is_symlink();
+                return Err(if is_link { Problem::Link } else { Problem::NotAFile });
             }
             text_in(folder.as_ref().map_err(Clone::clone)?, &stamp.name)
         };

@@ -171,7 +171,11 @@ fn read_entries(entries: &[Entry], findings: &mut Vec<Finding>) -> Front {
         }
     }
     if let Some(said) = front.metadata.get(EFFECT) {
-        front.effect = effect(said).unwrap_or_default();
+        let known = effect(said);
+        if known.is_none() {
+            findings.push(Finding::warning(None, format!("there is no metadata.effect {said:?}; the strictest holds")));
+        }
+        front.effect = known.unwrap_or_default();
     }
     front
 }

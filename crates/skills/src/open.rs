@@ -20,6 +20,9 @@ pub enum Problem {
     /// A link, or a path through one.
     #[error("it is a link or lies behind one")]
     Link,
+    /// An empty path.
+    #[error("the path is empty; name a file of the skill, such as references/guide.md")]
+    Empty,
     /// A path that leads out of the folder.
     #[error("the path must be relative and stay inside the skill's folder (no `..`)")]
     Outside,
@@ -88,13 +91,13 @@ pub(crate) fn steps(path: &str) -> Result<Vec<&OsStr>, Problem> {
             Component::ParentDir | Component::RootDir | Component::Prefix(_) => return Err(Problem::Outside),
         }
     }
-    if steps.is_empty() { Err(Problem::Outside) } else { Ok(steps) }
+    if steps.is_empty() { Err(Problem::Empty) } else { Ok(steps) }
 }
 
 /// Opens a regular file at a path inside a folder, every step by itself, so that no link can lead elsewhere.
 pub(crate) fn open_inside(folder: &OwnedFd, path: &str) -> Result<File, Problem> {
     let steps = steps(path)?;
-    let Some((last, before)) = steps.split_last() else { return Err(Problem::Outside) };
+    let Some((last, before)) = steps.split_last() else { return Err(Problem::Empty) };
     open_file_in(walk_in(folder, before)?, last)
 }
 

@@ -44,14 +44,14 @@ pub enum Strictness {
 /// What is off about the skill in a folder. It is valid if none of this is an error ([`crate::is_valid`]). The folder is named by
 /// its path: `.` has no name.
 pub fn validate(folder: &Path, strictness: Strictness) -> Vec<Finding> {
-    let text = match read(folder) {
+    let text = match read(folder, strictness) {
         Ok(text) => text,
         Err(text) => return vec![Finding::error(None, text)],
     };
     validate_text(&text, Some(&name_of(folder)), strictness)
 }
 
-fn read(folder: &Path) -> Result<String, String> {
+fn read(folder: &Path, strictness: Strictness) -> Result<String, String> {
     match folder.metadata() {
         Ok(found) if found.is_dir() => {}
         Ok(_) => return Err("it is not a folder".into()),
@@ -61,6 +61,10 @@ fn read(folder: &Path) -> Result<String, String> {
     let Some(file): Option<PathBuf> = files.find(|file| file.exists()) else {
         return Err("there is no SKILL.md in the folder".into());
     };
+    // The specification says nothing of links.
+    if strictness == Strictness::Ours && file.is_symlink() {
+        return Err(format!("{}: it is a link, which is not loaded in a project", name_of(&file)));
+    }
     let of_file = |problem: Problem| format!("{}: {problem}", name_of(&file));
     let bytes = open::read_whole(open::open_regular(&file).map_err(of_file)?, LARGEST_FILE).map_err(of_file)?;
     String::from_utf8(bytes).map_err(|_| of_file(Problem::NotText))
@@ -81,6 +85,7 @@ pub fn validate_text(text: &str, folder: Option<&str>, strictness: Strictness) -
     let Some(parts) = by_fences(&text) else {
         let what = match text.starts_with("---") {
             true => "the front matter is not closed by ---",
+            false if text.starts_with('\u{feff}') => "the file begins with a byte order mark; remove it",
             false => "the file must begin with front matter: a line with ---, fields, and a line with ---",
         };
         return vec![Finding::error(Some(1), what)];

@@ -183,7 +183,9 @@ impl Walk {
     }
 
     fn skip(&mut self, path: &Path, why: String) {
-        self.skipped.push(Skipped { path: path.into(), why });
+        if self.skipped.iter().all(|known| known.path != path) {
+            self.skipped.push(Skipped { path: path.into(), why });
+        }
     }
 }
 

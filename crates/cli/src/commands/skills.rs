@@ -3,7 +3,7 @@
 use crate::exit::{Exit, Failure};
 use crate::ui::out::out;
 use crate::ui::person::person_only;
-use crate::ui::text::{count, in_one_line, one_line, short};
+use crate::ui::text::{count, in_one_line, number, one_line, short};
 use clap::{Args, Subcommand, ValueEnum};
 use mainpath::Home;
 use mainpath::agent;
@@ -345,7 +345,7 @@ fn check(args: &ValidateArgs) -> Result<Exit, Failure> {
             continue;
         }
         out(&format!("{} {shown}", if valid { "ok  " } else { "FAIL" }))?;
-        findings.iter().try_for_each(|finding| out(&format!("     {}", told(finding))))?;
+        told(&findings).iter().try_for_each(|line| out(&format!("     {line}")))?;
     }
     if invalid > 0 {
         let which = count(invalid, "skill");
@@ -362,13 +362,23 @@ fn named(folder: &Path) -> PathBuf {
     }
 }
 
-fn told(finding: &Finding) -> String {
-    let kind = match finding.severity {
-        Severity::Error => "",
-        Severity::Warning => "warning: ",
-        Severity::Extension => "extension: ",
+/// A line for each thing that is off; the same in many lines is told once.
+fn told(findings: &[Finding]) -> Vec<String> {
+    let is_first = |at: usize, one: &Finding| findings.iter().take(at).all(|before| before.text != one.text);
+    let firsts = findings.iter().enumerate().filter(|(at, one)| is_first(*at, one));
+    let line = |first: &Finding| {
+        let kind = match first.severity {
+            Severity::Error => "",
+            Severity::Warning => "warning: ",
+            Severity::Extension => "extension: ",
+        };
+        let again = match findings.iter().filter(|one| one.text == first.text).count() {
+            1 => String::new(),
+            times => format!(" (and {} more)", number(times as u64 - 1)),
+        };
+        one_line(&format!("{kind}{first}{again}"))
     };
-    one_line(&format!("{kind}{finding}"))
+    firsts.map(|(_, first)| line(first)).collect()
 }
 
 /// `mainpath skills trust`

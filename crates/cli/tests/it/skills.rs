@@ -452,6 +452,27 @@ fn skills_are_made_shown_and_checked() {
     strict.fails(1, "1 skill of 1 not valid");
     assert!(strict.out.contains("unknown field \"disable-model-invocation\""), "{}", strict.out);
     place.run(&["skills", "validate", "missing"]).fails(1, "not valid");
+    let odd = |name: &str, text: &str| {
+        let folder = skill(&place, "odd", name, "", "");
+        std::fs::write(folder.join("SKILL.md"), text).unwrap();
+        place.run(&["skills", "validate", folder.to_str().unwrap()]).out
+    };
+    let bomb = format!("---\nname: bomb\ndescription: d\na: &a x\n{}---\nx\n", "b: *a\n".repeat(60));
+    let told = odd("bomb", &bomb);
+    assert!(told.lines().count() < 10 && told.contains("line 5: front matter must not have an alias (`*`)"), "{told}");
+    assert!(told.contains(" (and 59 more)"), "{told}");
+    let marked = odd("marked", "\u{feff}---\nname: marked\ndescription: d\n---\nx\n");
+    assert!(marked.contains("line 1: the file begins with a byte order mark; remove it"), "{marked}");
+    let linked = skill(&place, "odd", "linked", "", "");
+    std::fs::rename(linked.join("SKILL.md"), linked.join("other.md")).unwrap();
+    std::os::unix::fs::symlink("other.md", linked.join("SKILL.md")).unwrap();
+    let linked = linked.to_str().unwrap();
+    place.run(&["skills", "validate", linked]).fails(1, "not valid");
+    place.ok(&["skills", "validate", "--spec", linked]);
+    let typo = skill(&place, "work/.mainpath/skills", "typo", "metadata:\n  effect: read-onyl\n", "");
+    let shown = place.ok(&["skills", "show", "typo"]);
+    assert!(shown.contains("note: there is no metadata.effect \"read-onyl\"; the strictest holds"), "{shown}");
+    std::fs::remove_dir_all(typo).unwrap();
     place.run(&["skills", "show", "nothing"]).fails(2, "there is no skill \"nothing\"");
     place.run(&["skills", "trust", "planning"]).fails(2, "this project has no skill \"planning\"");
     place.ok(&["skills", "trust", "my-skill"]);

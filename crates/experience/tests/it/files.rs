@@ -118,7 +118,7 @@ fn links_pipes_and_files_that_are_too_large_or_no_text_are_told_and_not_read() {
             "binary.md: it is not UTF-8 text",
             "large.md: it is larger than 4194304 bytes",
             "link.md: it is a link or lies behind one",
-            "pipe.md: it is a link or lies behind one",
+            "pipe.md: it is not a regular file",
         ]
     );
 }

@@ -292,6 +292,10 @@ impl Reading<'_> {
             "high" | "xhigh" | "max" => Effort::High,
             _ => return self.fault(value, &format!("{written}: expected low, medium or high, not {text:?}")),
         };
+        if matches!(text.as_str(), "none" | "minimal" | "xhigh" | "max") {
+            let near = if effort == Effort::Low { "low" } else { "high" };
+            self.note(value, &format!("{written}: {text} is taken as {near}; there are low, medium and high"));
+        }
         self.fields.preset.effort = Some(effort);
     }
 
