@@ -118,6 +118,7 @@ fn which<'a>(
             let how = match row.state {
                 CallState::Done(_) if asks => "has been answered or has ended already",
                 CallState::Asked if asks => "has not been asked yet: it needs approval first",
+                _ if asks => "has not been asked yet",
                 _ => "asks nothing",
             };
             format!("call {call} ({}) {how}", what(row, bodies))

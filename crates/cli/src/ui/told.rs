@@ -47,7 +47,7 @@ pub fn unsent(sent: &QuestionSent) -> Option<String> {
         Some(at) => format!("next try {}", format_time(at)),
         None => "it is not sent again".into(),
     };
-    Some(format!("could not be sent to {}: {problem}; {next}", sent.to))
+    Some(format!("could not be sent to {}: {}; {next}", sent.to, problem.trim_end_matches('.')))
 }
 
 /// Limits that have changed, for people.

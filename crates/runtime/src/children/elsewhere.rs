@@ -34,7 +34,7 @@ impl Waited {
     /// Waits before it is asked again. Errors: that was done for too long.
     async fn again(this: &mut Option<Waited>, context: &EffectContext, why: &str) -> Result<(), String> {
         let waited = this.get_or_insert_with(|| {
-            let why = context.shared.config.vault.redact(why);
+            let why = context.shared.config.vault.redact(why.trim_end_matches('.'));
             context.handle.tell(Live::Notice(format!("{why}; it is asked again")));
             Waited { since: Instant::now(), next: SOON }
         });
