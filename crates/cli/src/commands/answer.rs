@@ -7,6 +7,7 @@ use crate::traces::asked::what;
 use crate::traces::questions::{Question, questions};
 use crate::traces::wanted::below;
 use crate::ui::out::out;
+use crate::ui::person::person_only;
 use clap::Args;
 use mainpath::Logs;
 use mainpath::core::{Bodies, CallState, State};
@@ -26,6 +27,7 @@ pub struct AnswerArgs {
 
 /// `mainpath answer`
 pub async fn answer(args: AnswerArgs) -> Result<Exit, Failure> {
+    person_only("answer questions to people")?;
     let (call, text) = match args.words.as_slice() {
         [text] => (None, text),
         [call, text] => (Some(read_call(call)?), text),

@@ -10,6 +10,7 @@ use crate::traces::forget::forget_said;
 use crate::traces::taking::taken_by;
 use crate::traces::which::{surely, waiting};
 use crate::ui::out::out;
+use crate::ui::person::person_only;
 use crate::ui::prompt::{Said, understand};
 use crate::ui::text::{GIST, gist, one_line, pins_went};
 use crate::ui::whole::whole;
@@ -236,6 +237,7 @@ fn readable(log: &ReadLog) -> Result<(), Failure> {
 
 /// `mainpath approve`
 pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
+    person_only("approve calls")?;
     if let Some(arguments) = &args.arguments {
         serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(arguments)
             .map_err(|error| Failure::usage(format!("--arguments is not a JSON object: {error}")))?;

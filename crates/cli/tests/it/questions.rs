@@ -112,6 +112,19 @@ fn a_question_that_nobody_answers_in_time_gives_its_default_after_a_restart() {
 }
 
 #[test]
+fn no_agent_answers_or_approves_in_the_place_of_a_person() {
+    let (place, _server, trace) = parked(&json!({}));
+    for (args, what) in
+        [(["answer", &trace, "red"].as_slice(), "answer questions to people"), (&["approve", &trace], "approve calls")]
+    {
+        let mut by_agent = place.command(args);
+        by_agent.env("MAINPATH_CALL", "t:1.0");
+        finish(by_agent, None).fails(1, &format!("agents cannot {what}; run this command yourself"));
+    }
+    assert!(place.ok(&["show"]).contains("call 2.0 asks"));
+}
+
+#[test]
 fn an_answer_in_time_counts_however_late_it_is_read() {
     let (place, server, trace) = parked(&json!({"expires_in": 2, "default": "red"}));
     place.ok(&["answer", &trace, "light blue, please"]);
