@@ -89,3 +89,19 @@ test("what is still coming comes from its beginning again when the connection is
   live.apply(piece("assistant_delta", { request: 1, text: "half, and the end" }));
   expect(live.answer(1)?.live).toEqual({ text: "half, and the end", thinking: "", calls: [] });
 });
+
+test("settings that are set again as they are say nothing", () => {
+  const spec = (id: number, model: string): RunEvent =>
+    ({ type: "spec_changed", id, ts: "2026-11-26T10:00:00Z", trace_id: "t", run_id: "t/1", turn: 0, data: { by: "user", spec: { model } } }) as unknown as RunEvent;
+  const said = (events: RunEvent[]) => conversationOf(events).items().map((item) => item.event);
+  expect(said([spec(1, "a"), spec(7, "a"), spec(9, "b"), spec(12, "b"), spec(15, "a")])).toEqual([1, 9, 15]);
+});
+
+test("a call that was lost with its process claims no time", () => {
+  const planned = EVENTS.findIndex((event) => event.type === "action_started");
+  const started = EVENTS[planned] as RunEvent & { data: { call: string } };
+  const lost = { ...started, type: "observation_recorded", id: 999, data: { call: started.data.call, attempt: 1, resolution: "unknown", elapsed_ms: 0, cause: "uncertain" } };
+  const items = conversationOf([...EVENTS.slice(0, planned + 1), lost as unknown as RunEvent]).items();
+  const call = items.flatMap((item) => (item.kind === "answer" ? item.calls : [])).find((one) => one.id === started.data.call);
+  expect(call).toMatchObject({ state: "unknown", elapsed: null });
+});

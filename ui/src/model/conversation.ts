@@ -3,7 +3,7 @@
 import type { EventData, EventOf, EventType, MediaSource, Part, PlannedCall, RunEvent, ToolOutput } from "../api/events";
 import type { FileChange } from "../api/events";
 import type { State } from "./states";
-import { outcomeState, resolutionState } from "./states";
+import { abandonedState, outcomeState, ranFor, resolutionState } from "./states";
 
 /** What a person sees of an agent that a call has started. */
 export interface Child {
@@ -127,6 +127,8 @@ export class Conversation {
   private readonly queued = new Map<number, string>();
   private head: number | null = null;
   private notes = 0;
+  /** The settings of the agent, as JSON. */
+  private spec = "";
   /** Whether a run goes on, as far as these events say. */
   isRunning = false;
 
@@ -142,7 +144,7 @@ export class Conversation {
   apply(event: RunEvent): void {
     // The handler of a type takes events of that type: TypeScript cannot see that for a union.
     (this.handlers[event.type] as ((event: RunEvent) => void) | undefined)?.(event);
-    if (NOTED.has(event.type)) this.note(event);
+    if (NOTED.has(event.type) && !this.changesNothing(event)) this.note(event);
   }
 
   /** A connection was lost or begun: what is still coming comes from its beginning again. */
@@ -185,6 +187,14 @@ export class Conversation {
 
   private base(event: RunEvent, key: string): Base {
     return { key, event: event.id ?? 0, ts: event.ts, turn: event.turn, isLeft: false };
+  }
+
+  /** Whether an event sets what was set already. */
+  private changesNothing(event: RunEvent): boolean {
+    if (event.type !== "spec_changed") return false;
+    const before = this.spec;
+    this.spec = JSON.stringify(event.data.spec);
+    return this.spec === before;
   }
 
   private note(event: RunEvent): void {
@@ -308,7 +318,7 @@ export class Conversation {
     },
     model_abandoned: (event) => {
       const item = this.answerFor(event, event.data.request);
-      this.change(item, { live: null, state: event.data.lost ? "unknown" : "stopped", cost: item.cost + event.data.cost });
+      this.change(item, { live: null, state: abandonedState(event.data.lost), cost: item.cost + event.data.cost });
     },
     action_planned: (event) => {
       const { call, tool, arguments: text, reason, changed_by: by } = event.data;
@@ -351,7 +361,7 @@ export class Conversation {
         cause: cause ?? null,
         output: output ?? null,
         said: problem ?? answer ?? null,
-        elapsed: elapsed ?? one.elapsed,
+        elapsed: elapsed === undefined ? one.elapsed : ranFor(resolution, elapsed),
         decidedBy: by ?? one.decidedBy,
         decidedWhy: reason ?? one.decidedWhy,
         changes: output?.changes ?? one.changes,

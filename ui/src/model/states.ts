@@ -42,6 +42,16 @@ export function resolutionState(resolution: string): State {
   }
 }
 
+/** How long a call ran; null where it did not, or nobody knows, as of one whose process died. */
+export function ranFor(resolution: string, ms: number): number | null {
+  return ms > 0 || resolution === "ok" || resolution === "error" ? ms : null;
+}
+
+/** The state of a request to a model that was given up. */
+export function abandonedState(isLost: boolean | undefined): State {
+  return isLost === true ? "unknown" : "stopped";
+}
+
 /** The state of an agent that has ended. */
 export function outcomeState(outcome: string): State {
   switch (outcome) {

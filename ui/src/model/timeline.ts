@@ -1,5 +1,6 @@
 // When turns, tools, agents and waiting took place, out of events.
 import type { RunEvent } from "../api/events";
+import { abandonedState, outcomeState, resolutionState, type State } from "./states";
 
 export type Lane = "model" | "tools" | "agents" | "waiting";
 
@@ -12,7 +13,8 @@ export interface Span {
   /** The event that began it. */
   event: number;
   turn: number;
-  isFailed: boolean;
+  /** What became of it; null where that is nothing to mark: it ended as it should, or goes on. */
+  mark: State | null;
 }
 
 interface Open {
@@ -25,13 +27,13 @@ export function spans(events: readonly RunEvent[], now: number): Span[] {
   const done: Span[] = [];
   const tools = new Map<string, string>();
   const begin = (key: string, event: RunEvent, lane: Lane, what: string): void => {
-    open.set(key, { span: { lane, what, from: Date.parse(event.ts), event: event.id ?? 0, turn: event.turn, isFailed: false } });
+    open.set(key, { span: { lane, what, from: Date.parse(event.ts), event: event.id ?? 0, turn: event.turn, mark: null } });
   };
-  const end = (key: string, event: RunEvent, isFailed = false): void => {
+  const end = (key: string, event: RunEvent, state: State = "ended"): void => {
     const found = open.get(key);
     if (found === undefined) return;
     open.delete(key);
-    done.push({ ...found.span, to: Date.parse(event.ts), isFailed });
+    done.push({ ...found.span, to: Date.parse(event.ts), mark: state === "ended" ? null : state });
   };
 
   for (const event of events) {
@@ -40,11 +42,13 @@ export function spans(events: readonly RunEvent[], now: number): Span[] {
         begin(`model ${event.data.request}`, event, "model", String(event.data.request));
         break;
       case "model_response":
-        end(`model ${event.data.request}`, event, event.data.problem !== undefined);
+        end(`model ${event.data.request}`, event, event.data.problem === undefined ? "ended" : "failed");
         break;
       case "model_failed":
+        end(`model ${event.data.request}`, event, "failed");
+        break;
       case "model_abandoned":
-        end(`model ${event.data.request}`, event, true);
+        end(`model ${event.data.request}`, event, abandonedState(event.data.lost));
         break;
       case "action_planned":
         tools.set(event.data.call, event.data.tool);
@@ -54,7 +58,7 @@ export function spans(events: readonly RunEvent[], now: number): Span[] {
         break;
       case "approval_granted":
       case "approval_denied":
-        end(`wait ${event.data.call}`, event, event.type === "approval_denied");
+        end(`wait ${event.data.call}`, event, event.type === "approval_denied" ? "denied" : "ended");
         break;
       case "action_started": {
         end(`wait ${event.data.call}`, event);
@@ -63,14 +67,14 @@ export function spans(events: readonly RunEvent[], now: number): Span[] {
         break;
       }
       case "observation_recorded":
-        end(`wait ${event.data.call}`, event, event.data.resolution === "denied");
-        end(`call ${event.data.call}`, event, event.data.resolution !== "ok");
+        end(`wait ${event.data.call}`, event, event.data.resolution === "denied" ? "denied" : "ended");
+        end(`call ${event.data.call}`, event, resolutionState(event.data.resolution));
         break;
       case "sub_trace_started":
         begin(`agent ${event.data.child}`, event, "agents", event.data.task ?? event.data.child);
         break;
       case "sub_trace_completed":
-        end(`agent ${event.data.child}`, event, event.data.outcome === "failed");
+        end(`agent ${event.data.child}`, event, outcomeState(event.data.outcome));
         break;
       case "run_finished":
         for (const key of open.keys()) end(key, event);

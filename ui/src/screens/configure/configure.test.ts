@@ -63,7 +63,7 @@ test("a trial gathers its steps and ends with the outputs", () => {
   expect(trial).toMatchObject({
     trace: "t",
     writing: "",
-    steps: [{ tool: "grep", args: { a: 1 }, observation: "found", resolution: "ok", elapsed_ms: 3, rule: "allow · builtin.read-only" }],
+    steps: [{ tool: "grep", args: { a: 1 }, observation: "found", resolution: "ok", elapsed_ms: 3, verdict: { decision: "allow", rule: "builtin.read-only" } }],
   });
   say("result", undefined, { outputs: { agent_core: { final_answer: "yes", finish_reason: "final", trace: [], used_tools: {} } } });
   expect(trial.outputs?.final_answer).toBe("yes");

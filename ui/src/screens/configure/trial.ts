@@ -1,11 +1,12 @@
 // A run that tries a configuration out, from its events as they come. The outputs at its end take the place of what was gathered.
 import type { AnyEvent, EventData } from "../../api/events";
+import { ranFor } from "../../model/states";
 
 export interface Step {
   call: string;
   tool: string;
   args: unknown;
-  rule?: string;
+  verdict?: { decision: "allow" | "ask" | "deny"; rule: string };
   observation?: string;
   resolution?: string;
   elapsed_ms?: number;
@@ -59,7 +60,7 @@ export function take(trial: Trial, event: AnyEvent): void {
     case "action_validated": {
       const { call, verdict } = event.data as EventData["action_validated"];
       const one = step(call);
-      if (one !== undefined) one.rule = `${verdict.decision} · ${verdict.rule}`;
+      if (one !== undefined) one.verdict = { decision: verdict.decision, rule: verdict.rule };
       break;
     }
     case "observation_recorded": {
@@ -67,7 +68,8 @@ export function take(trial: Trial, event: AnyEvent): void {
       const one = step(data.call);
       if (one === undefined) break;
       one.resolution = data.resolution;
-      if (data.elapsed_ms !== undefined) one.elapsed_ms = data.elapsed_ms;
+      const ms = ranFor(data.resolution, data.elapsed_ms ?? 0);
+      if (ms !== null) one.elapsed_ms = ms;
       const texts = (data.output?.content ?? []).flatMap((part) => (part.type === "text" ? [part.text] : []));
       one.observation = texts.join("\n");
       const error = data.output?.error ?? data.problem ?? data.reason;

@@ -20,7 +20,6 @@ export interface Meta {
   total_tokens?: number;
   total_prompt_tokens?: number;
   total_completion_tokens?: number;
-  total_duration_ms?: number;
   totals_are_estimates?: boolean;
   total_messages?: number;
   last_event_id?: number;

@@ -1,3 +1,6 @@
+import type { Schemas } from "../../api/client";
+import type { State } from "../../model/states";
+
 export default {
   screens: { runs: "Runs", run: "Run", inbox: "Inbox", compare: "Compare", configure: "Configure" },
   shell: {
@@ -53,7 +56,17 @@ export default {
     denied: "denied",
     unknown: "unknown",
     idle: "not started",
-  },
+  } satisfies Record<State, string>,
+  decision: { allow: "allow", ask: "ask", deny: "deny" } satisfies Record<Schemas["Decision"], string>,
+  resolution: {
+    ok: "ok",
+    error: "failed",
+    denied: "denied",
+    skipped: "skipped",
+    interrupted: "interrupted",
+    unknown: "unknown",
+  } satisfies Record<Schemas["Resolution"], string>,
+  outcome: { result: "result", partial: "partial result", failed: "failed", stopped: "stopped" } satisfies Record<Schemas["ChildOutcome"], string>,
   reason: {
     final: "final answer",
     stopped: "stopped",
@@ -73,7 +86,20 @@ export default {
     model_error: "model error",
     tool_error: "tool error",
     internal_error: "internal error",
+  } satisfies Record<Schemas["FinishReason"], string>,
+  figure: {
+    cost_micros: "Cost",
+    turns: "Turns",
+    requests: "Model requests",
+    calls: "Calls that ran",
+    failed: "Failed calls",
+    denied: "Denied calls",
+    input: "Input tokens",
+    output: "Output tokens",
+    ms: "Working time",
+    messages: "Messages",
   },
+  workingTimeAbout: "From start to end of each run. Waiting for people and the time between runs are not counted.",
   age: { now: "now", seconds: "{n} s ago", minutes: "{n} min ago", hours: "{n} h ago", days: "{n} d ago" },
   part: {
     open: "Open",

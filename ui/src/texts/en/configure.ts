@@ -124,7 +124,6 @@ export default {
   noKey: "no key",
   window: "context of {n} tokens",
   price: "{input} input, {output} output per million tokens",
-  decision: { allow: "allow", ask: "ask", deny: "deny" },
   noRules: "There are no rules.",
   alwaysAsks: "asks even with --yes",
   onlyFrom: "Only if the arguments contain words from: {list}",

@@ -126,7 +126,6 @@ const configure: Texts["configure"] = {
   noKey: "没有密钥",
   window: "上下文 {n} 个令牌",
   price: "每百万令牌：输入 {input}，输出 {output}",
-  decision: { allow: "允许", ask: "询问", deny: "拒绝" },
   noRules: "没有规则。",
   alwaysAsks: "即使使用 --yes 也会询问",
   onlyFrom: "仅当参数包含来自以下来源的文字：{list}",
