@@ -1,6 +1,6 @@
 // The conversation of one trace, folded from its events. The same events give the same items, live or after a reload: pieces only fill
 // the place of an answer or a result until its event comes.
-import type { EventData, EventOf, EventType, MediaSource, Part, PlannedCall, RunEvent, ToolOutput } from "../api/events";
+import type { EventData, EventOf, EventType, Part, PlannedCall, RunEvent, ToolOutput } from "../api/events";
 import type { FileChange } from "../api/events";
 import type { State } from "./states";
 import { abandonedState, outcomeState, ranFor, resolutionState } from "./states";
@@ -85,8 +85,7 @@ export interface AnswerItem extends Base {
   state: State;
   text: string;
   thinking: string;
-  media: readonly { kind: "image" | "audio" | "document"; source: MediaSource; name: string }[];
-  stored: readonly { hash: string; bytes: number }[];
+  parts: readonly Part[];
   calls: readonly Call[];
   problem: string | null;
   /** Whether the request failed and is made again, and when if not at once. */
@@ -204,8 +203,8 @@ export class Conversation {
   private empty(event: RunEvent, key: string): AnswerItem {
     return {
       ...this.base(event, key),
-      kind: "answer", request: null, seq: null, parent: null, lastSeq: null, purpose: null, state: "running", text: "", thinking: "", media: [],
-      stored: [], calls: [], problem: null, isRetried: false, retryAt: null, cost: 0, usage: null, isAbout: false, elapsed: null, live: null,
+      kind: "answer", request: null, seq: null, parent: null, lastSeq: null, purpose: null, state: "running", text: "", thinking: "", parts: [],
+      calls: [], problem: null, isRetried: false, retryAt: null, cost: 0, usage: null, isAbout: false, elapsed: null, live: null,
     };
   }
 
@@ -429,12 +428,7 @@ export class Conversation {
       state: problem === undefined ? "ended" : "failed",
       text: texts(parts, "text"),
       thinking: texts(parts, "thinking"),
-      media: parts.flatMap((part) =>
-        part.type === "image" || part.type === "audio" || part.type === "document"
-          ? [{ kind: part.type, source: part.source, name: part.type === "document" ? (part.name ?? "") : "" }]
-          : [],
-      ),
-      stored: parts.flatMap((part) => (part.type === "stored_text" ? [{ hash: part.hash, bytes: part.bytes }] : [])),
+      parts,
       calls,
       problem: problem ?? null,
       cost: item.cost + cost,
