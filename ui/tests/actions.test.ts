@@ -35,8 +35,16 @@ test("Interrupt ends the call that runs, and the run goes on", async ({ signedIn
   await expect(call.getByRole("region", { name: "Output so far" })).toContainText("tick");
   await page.getByRole("button", { name: "Interrupt bash" }).click();
   await expect(page.getByText("Run 1 ended: final answer")).toBeVisible();
-  await expect(call.locator('[data-state="stopped"]')).toBeVisible();
+  await expect(call.locator('[data-state="stopped"]')).toHaveText("interrupted");
   await expect(page.getByRole("button", { name: "Interrupt bash" })).toBeHidden();
+
+  // In the summary it has the same colour, and no time that it did not take.
+  await page.getByRole("link", { name: "Summary" }).click();
+  const row = page.getByRole("table").first().getByRole("row", { name: /^bash/ });
+  await expect(row.getByRole("cell")).toHaveText(["bash", "1", "0", "1", "0", "–", "–"]);
+  const tools = page.locator(".lane", { hasText: "Tools" });
+  await expect(tools.locator("path.stopped")).toHaveAttribute("d", /^M/);
+  await expect(tools.locator("path.failed")).toHaveAttribute("d", "");
 });
 
 test("Compact asks first, and replaces older messages with a summary", async ({ signedIn: page, place }) => {
@@ -72,6 +80,44 @@ test("Resume goes on where a run was stopped", async ({ signedIn: page, place })
   await expect(page.locator("article", { hasText: "Resumed." })).toBeVisible();
   await expect(page.getByText("Run 2 ended: final answer")).toBeVisible();
   await expect(page.getByRole("button", { name: "Resume" })).toBeHidden();
+});
+
+test("a second click on Stop is none on Resume, which comes in its place", async ({ signedIn: page, place }) => {
+  const trace = await place.run([{ calls: [WAITS] }, { final: "Resumed." }], ALLOWED, "begun");
+  await page.goto(`${place.ui}runs/${trace}/conversation`);
+  await expect(page.locator('[data-call="2.0"] [data-state="running"]')).toBeVisible();
+  const stop = await page.getByRole("button", { name: "Stop" }).boundingBox();
+  if (stop === null) throw new Error("Stop is not seen");
+  const [x, y] = [stop.x + stop.width / 2, stop.y + stop.height / 2];
+  // A double click, and one more when Resume is there.
+  await page.mouse.dblclick(x, y, { delay: 50 });
+  const resume = page.getByRole("button", { name: "Resume" });
+  await resume.waitFor();
+  await page.mouse.click(x, y);
+  await expect(resume).toBeDisabled();
+  await expect(resume).toBeEnabled();
+  await expect(page.getByRole("alert")).toHaveCount(0);
+  await expect(page.getByText("Run 2 began")).toHaveCount(0);
+  await expect(page.getByText("refused")).toHaveCount(0);
+  expect((await place.get<{ status: string }>(`/api/traces/${trace}`)).status).toBe("stopped");
+  await page.mouse.dblclick(x, y, { delay: 50 });
+  await expect(page.getByText("Run 2 ended: final answer")).toBeVisible();
+  await expect(page.getByRole("alert")).toHaveCount(0);
+});
+
+test("who stops a run with the keyboard is not lost with the button", async ({ signedIn: page, place }) => {
+  const trace = await place.run([{ calls: [WAITS] }, { final: "Resumed." }], ALLOWED, "begun");
+  await page.goto(`${place.ui}runs/${trace}/conversation`);
+  await expect(page.locator('[data-call="2.0"] [data-state="running"]')).toBeVisible();
+  await page.getByRole("button", { name: "Stop" }).press("Enter");
+  await expect(page.getByText("Run 1 ended: stopped")).toBeVisible();
+  await expect(page.getByRole("textbox", { name: "Say something to the run" })).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("button", { name: "Resume" })).toBeEnabled();
+  await page.keyboard.press("Tab");
+  await expect(page.getByRole("button", { name: "Resume" })).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(page.getByText("Run 2 ended: final answer")).toBeVisible();
 });
 
 const EDIT = { tool: "edit_text_file", args: { path: "README.md", edits: [{ old_text: "hello world", new_text: "hello all" }] } };
