@@ -238,6 +238,51 @@ test("a connection that is lost is said, and healed without a reload", async ({ 
   expect(await said(page)).toBe(live);
 });
 
+test("that the server does not answer is said as long as it is so", async ({ signedIn: page, place }) => {
+  const [trace, other] = [await place.run([{ final: "Hi." }]), await place.run([{ final: "Ho." }])];
+  await page.goto(`${place.ui}runs/${trace}`);
+  await expect(page.getByText("Hi.")).toBeVisible();
+  await place.kill();
+  await page.getByRole("button", { name: "Save as Markdown" }).click();
+  await expect(page.getByRole("alert")).toContainText("The server does not answer.");
+  await place.start();
+  await expect(page.getByRole("alert")).toHaveCount(0, { timeout: 20_000 });
+
+  // A screen that asks for nothing by itself asks again, and shows what it could not load.
+  await page.goto(`${place.ui}compare?a=${trace}&b=${other}`);
+  await expect(page.getByRole("table").first()).toBeVisible();
+  await place.kill();
+  await page.getByRole("button", { name: "Load again" }).click();
+  await expect(page.getByRole("alert")).toContainText("The server does not answer.");
+  await place.start();
+  await expect(page.getByRole("table").first()).toBeVisible({ timeout: 20_000 });
+  await expect(page.getByRole("alert")).toHaveCount(0);
+});
+
+test("the time of a run is the time that it worked, in the summary and side by side", async ({ signedIn: page, place }) => {
+  const [trace, other] = [await place.run([{ final: "Hi." }]), await place.run([{ final: "Ho." }])];
+  await new Promise((resolve) => setTimeout(resolve, 3000));
+  await place.ask("POST", `/api/traces/${trace}/run`, { messages: [{ role: "user", content: "Again." }] });
+  await place.rest(trace);
+  await page.goto(`${place.ui}runs/${trace}`);
+  const time = page.locator(".took div", { hasText: "Working time" }).locator("dd");
+  await expect(time).toHaveText(/^\d+ ms$/);
+  const said = await time.innerText();
+  await page.goto(`${place.ui}compare?a=${trace}&b=${other}`);
+  await expect(page.getByRole("row", { name: /^Working time/ }).getByRole("cell").first()).toHaveText(said);
+});
+
+test("a run that has ended is not said to run, nor its agent to have changed", async ({ signedIn: page, place }) => {
+  const trace = await place.run(WHOLE, { approvals: "yes", access: "workspace-write" });
+  await page.goto(`${place.ui}runs/${trace}/conversation`);
+  await expect(page.getByText("The agent was set up")).toBeVisible();
+  await expect(page.getByText("The settings of the agent changed")).toHaveCount(0);
+  await page.goto(`${place.ui}runs/${trace}/events?event=3`);
+  await expect(page.locator('[data-event="3"]')).toContainText("run began");
+  await expect(page.locator('[data-event] [data-state="ended"]').first()).toBeVisible();
+  await expect(page.locator('[data-event] [data-state="running"]')).toHaveCount(0);
+});
+
 test("what Mainpath says about a run is seen long enough to be read, and goes", async ({ signedIn: page, place }) => {
   await place.kill();
   await writeFile(join(place.home, "config.toml"), '[[hooks]]\nname = "guard"\non = ["before_tool"]\ntools = ["bash"]\ncommand = ["/bin/false"]\non_failure = "open"\n');
@@ -282,6 +327,7 @@ test("every zoom is whole in Chinese, on a phone, in the dark, without motion", 
     if (path.endsWith("conversation")) await expect(page.locator("article").first()).toBeVisible();
     expect(await page.evaluate(() => document.documentElement.scrollWidth), path).toBeLessThanOrEqual(360);
     expect((await new AxeBuilder({ page }).analyze()).violations, path).toEqual([]);
+    expect((await page.locator("main .badge").allInnerTexts()).filter((text) => /[a-z]/i.test(text)), path).toEqual([]);
     expect(await page.locator("body").innerText(), path).not.toMatch(/\b(runs?|common)\.[a-z]+\.[a-zA-Z]+\b/);
   }
 });

@@ -2,6 +2,7 @@
 import createClient from "openapi-fetch";
 import { key, signOut } from "./key";
 import { ApiProblem, problemOf } from "./problem";
+import { answered } from "./reach";
 import type { components, paths } from "./schema";
 
 export type Schemas = components["schemas"];
@@ -17,6 +18,7 @@ export async function send(request: Request): Promise<Response> {
     if (request.signal.aborted) throw thrown;
     throw new ApiProblem(0, thrown instanceof Error ? thrown.message : String(thrown));
   }
+  answered();
   // Another key may have been given in the meantime: only the refused one is forgotten.
   if (response.status === 401 && key() === secret) signOut();
   return response;

@@ -1,3 +1,4 @@
+import { answers } from "./reach";
 import type { components } from "./schema";
 
 export type Problem = components["schemas"]["Problem"];
@@ -5,6 +6,7 @@ export type Problem = components["schemas"]["Problem"];
 /** What the server or the network refused, with the server's own words. */
 export class ApiProblem extends Error {
   override readonly name = "ApiProblem";
+  private readonly before = answers();
 
   constructor(
     readonly status: number,
@@ -17,6 +19,11 @@ export class ApiProblem extends Error {
   /** Whether the server could not be reached at all. */
   get isOffline(): boolean {
     return this.status === 0;
+  }
+
+  /** Whether it holds no more: nobody answered, and since then somebody has. */
+  get isOver(): boolean {
+    return this.isOffline && answers() > this.before;
   }
 }
 

@@ -64,7 +64,7 @@ export interface Run {
   readonly waiting: { approvals: Schemas["OpenCall"][]; questions: Schemas["OpenQuestion"][] };
   /** The loaded trace of an agent; it is followed from then on. */
   child(id: string): LoadedTrace;
-  /** Asks anew where it stands. */
+  /** Asks anew where it stands, and loads what could not be loaded. */
   look(): void;
 }
 
@@ -220,8 +220,9 @@ export function provideRun(id: string): Run {
       return known;
     },
     look() {
-      if (stream === undefined) void open();
-      else look();
+      if (stream === undefined) return void open();
+      void trace.again();
+      look();
     },
   };
   provide(RUN, run);

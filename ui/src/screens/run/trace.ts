@@ -26,6 +26,8 @@ export class LoadedTrace {
   readonly problem: ShallowRef<ApiProblem | undefined> = shallowRef();
   readonly isLoading = shallowRef(false);
   readonly isLoaded = shallowRef(false);
+  /** What was loaded when that failed. */
+  private failed: (() => Promise<void>) | undefined;
   private frame: number | undefined;
   private early: AnyEvent[] = [];
 
@@ -43,6 +45,11 @@ export class LoadedTrace {
     });
   }
 
+  /** Loads again what could not be loaded. */
+  async again(): Promise<void> {
+    if (this.failed !== undefined) await this.load(this.failed);
+  }
+
   /** Loads the events around one. */
   async openAt(event: number): Promise<void> {
     if (event >= this.window.first && event <= this.window.last && this.isLoaded.value) return;
@@ -54,9 +61,10 @@ export class LoadedTrace {
   }
 
   async older(): Promise<void> {
-    const { first } = this.window;
-    if (this.isLoading.value || first <= 1) return;
+    if (this.isLoading.value || this.window.isAtStart) return;
     await this.load(async () => {
+      // Asked for when it is loaded: it may be tried again later.
+      const { first } = this.window;
       const after = Math.max(0, first - 1 - PART);
       const part = await eventsAfter(this.id, after, first - 1 - after);
       this.window.prepend(part.events, after + 1);
@@ -100,6 +108,7 @@ export class LoadedTrace {
     try {
       await part();
       this.problem.value = undefined;
+      this.failed = undefined;
       this.isLoaded.value = true;
       // What came meanwhile may be in what was loaded, or come after it.
       const { last } = this.window;
@@ -109,6 +118,7 @@ export class LoadedTrace {
       this.show();
     } catch (thrown) {
       this.problem.value = asProblem(thrown);
+      this.failed = part;
     } finally {
       this.isLoading.value = false;
     }
