@@ -101,6 +101,25 @@ test("a call runs with the arguments of the person", async ({ signedIn: page, pl
   expect(await readFile(join(place.work, "c.txt"), "utf8")).toBe("mine\n");
 });
 
+test("what is edited is there once, with what cannot be seen spelled out, and runs as it is meant", async ({ signedIn: page, place }) => {
+  const trace = await waits(place, commands("printf 'a\u202eb\u200b' > c.txt"));
+  await page.goto(`${place.ui}inbox`);
+  await expect(once(page)).toBeEnabled();
+  await page.keyboard.press("e");
+  const field = page.getByRole("textbox", { name: "command" });
+  await expect(field).toHaveValue("printf 'a⟨U+202E⟩b⟨U+200B⟩' > c.txt");
+  const dialog = page.getByRole("dialog");
+  await expect(dialog.getByRole("region")).toHaveCount(0);
+  await expect(field).toHaveAccessibleDescription(/^Characters that cannot be seen are written as their code/);
+  expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+  await field.fill("printf 'a⟨U+202E⟩b\u200d' > c.txt");
+  await expect(field).toHaveValue("printf 'a⟨U+202E⟩b⟨U+200D⟩' > c.txt");
+  await field.fill("printf 'a⟨U+202E⟩b' > c.txt");
+  await page.keyboard.press("Control+Enter");
+  await ended(place, trace);
+  expect(await readFile(join(place.work, "c.txt"), "utf8")).toBe("a\u202eb");
+});
+
 test("a long command cannot be allowed while a part of it is hidden", async ({ signedIn: page, place }) => {
   const lines = Array.from({ length: 300 }, (_, at) => `echo line ${at}`).join("\n");
   const trace = await waits(place, commands(`${lines}\n`));

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { visible } from "../../model/visible";
-import { spelled } from "./spelled";
+import { editable, meant, spelled } from "./spelled";
 
 test("nothing of what will run is taken out", () => {
   // An operating system command of a terminal without an end would swallow the rest of the line.
@@ -18,4 +18,23 @@ test("what cannot be seen is named", () => {
 test("the parts that show it take nothing more out", () => {
   const text = spelled("true \u001b]0; rm\u0007 \u009b31m\r\n\u202e");
   expect(visible(text)).toBe(text);
+});
+
+test("what is edited is shown once, with what cannot be seen named, and means the same", () => {
+  expect(editable("echo \u202eevil\u200d > d.txt")).toBe("echo ⟨U+202E⟩evil⟨U+200D⟩ > d.txt");
+  expect(editable("one\n\ttwo")).toBe("one\n\ttwo");
+  const texts = [
+    "echo \u202eevil\u200d > d.txt",
+    "a\r\nb\u0000c\u{e0041}👍",
+    // It only looks like a name.
+    "print ⟨U+202E⟩ and ⟨U+27E8⟩U+202E⟩ and ⟨U+ZZ⟩ and ⟨",
+    "⟨⟨U+0041⟩⟩ ⟨U+110000⟩ ⟨U+\u200b0041⟩",
+    "\ud800 alone",
+  ];
+  for (const text of texts) expect(meant(editable(text))).toBe(text);
+});
+
+test("a name that somebody writes is its character", () => {
+  expect(meant("a⟨U+200B⟩b")).toBe("a\u200bb");
+  expect(meant("⟨U+110000⟩ ⟨U+41⟩ ⟨u+0041⟩")).toBe("⟨U+110000⟩ ⟨U+41⟩ ⟨u+0041⟩");
 });

@@ -4,11 +4,31 @@
 // Line ends, tabs and plain spaces are what they look like; every other control, format or blank character is not.
 const UNSEEN = /[^\S \t\n]|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
+/** A name as it stands in a text, and what would pass for one. */
+const NAME = /⟨U\+([0-9A-F]{4,6})⟩/g;
+const OPENING = /⟨(?=U\+[0-9A-F]{4,6}⟩)/g;
+
+function named(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  return `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
+}
+
 /** The text with every character named that could hide, reorder or pass for another. */
 export function spelled(text: string): string {
   return text.replace(UNSEEN, (character) => {
-    if (character === "\n" || character === "\t") return character;
-    const code = character.codePointAt(0) ?? 0;
-    return `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
+    return character === "\n" || character === "\t" ? character : named(character);
+  });
+}
+
+/** The text to be edited: spelled, and what is no name but looks like one is told apart. `meant` gives the text back. */
+export function editable(text: string): string {
+  return spelled(text.replace(OPENING, named));
+}
+
+/** What a text that was edited means: each name is its character again. */
+export function meant(text: string): string {
+  return text.replace(NAME, (name, code: string) => {
+    const number = parseInt(code, 16);
+    return number <= 0x10ffff ? String.fromCodePoint(number) : name;
   });
 }

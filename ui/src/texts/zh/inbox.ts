@@ -64,7 +64,7 @@ const inbox: Texts["inbox"] = {
     about: "如果规则允许，调用将使用你的参数执行。",
     action: "以这些参数允许",
     noJson: "不是有效的 JSON。",
-    unseen: "包含不可见的字符：",
+    unseen: "不可见的字符以其编码显示，例如 ⟨U+200B⟩。删除编码即删除该字符。",
   },
   answer: {
     choices: "选项",
