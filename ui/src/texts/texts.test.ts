@@ -8,12 +8,17 @@ function texts(group: unknown, place: string): [string, string][] {
 }
 
 test("states, verdicts and reasons are in Chinese on a Chinese page", () => {
-  const { common, run, runs, inbox, compare } = zh;
+  const { common, run, runs, inbox, compare, configure } = zh;
   const { state, decision, resolution, outcome, reason, figure } = common;
   const words = texts(
-    { state, decision, resolution, outcome, reason, figure, then: run.events.then, causes: run.note.causes, modes: run.call.modes, goals: run.summary.statuses, runs: runs.statuses, fate: inbox.fate, verdict: compare.verdict },
+    {
+      ...{ state, decision, resolution, outcome, reason, figure },
+      ...{ then: run.events.then, causes: run.note.causes, notes: run.call.notes, modes: run.call.modes, goals: run.summary.statuses },
+      ...{ runs: runs.statuses, fate: inbox.fate, verdict: compare.verdict, files: compare.file },
+      ...{ layer: configure.layer, standing: configure.standing, status: configure.status, effect: configure.effect },
+    },
     "zh",
   );
   // A trace is called so in Chinese too.
-  expect(words.filter(([, text]) => /[A-Za-z]/.test(text.replace(" trace ", "")))).toEqual([]);
+  expect(words.filter(([, text]) => /[A-Za-z]/.test(text.replace(/ trace\b/, "")))).toEqual([]);
 });

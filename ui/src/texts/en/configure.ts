@@ -1,3 +1,5 @@
+import type { Schemas } from "../../api/client";
+
 export default {
   title: "Configure",
   parts: "Parts of the configuration",
@@ -124,6 +126,9 @@ export default {
   noKey: "no key",
   window: "context of {n} tokens",
   price: "{input} input, {output} output per million tokens",
+  layer: { builtin: "builtin", user: "user", project: "project", run: "run", trace: "trace", organisation: "organisation" } satisfies Record<Schemas["RuleLayer"], string>,
+  standing: { ready: "ready", untrusted: "untrusted", faulty: "faulty" } satisfies Record<Schemas["PresetStanding"], string>,
+  status: { waiting: "waiting", accepted: "accepted" } satisfies Record<Schemas["ExperienceStatus"], string>,
   noRules: "There are no rules.",
   alwaysAsks: "asks even with --yes",
   onlyFrom: "Only if the arguments contain words from: {list}",
