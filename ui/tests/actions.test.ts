@@ -82,14 +82,14 @@ test("Resume goes on where a run was stopped", async ({ signedIn: page, place })
   await expect(page.getByRole("button", { name: "Resume" })).toBeHidden();
 });
 
-test("a second click on Stop is none on Resume, which comes in its place", async ({ signedIn: page, place }) => {
+test("a second click on Stop does not hit Resume, which takes its place", async ({ signedIn: page, place }) => {
   const trace = await place.run([{ calls: [WAITS] }, { final: "Resumed." }], ALLOWED, "begun");
   await page.goto(`${place.ui}runs/${trace}/conversation`);
   await expect(page.locator('[data-call="2.0"] [data-state="running"]')).toBeVisible();
   const stop = await page.getByRole("button", { name: "Stop" }).boundingBox();
   if (stop === null) throw new Error("Stop is not seen");
   const [x, y] = [stop.x + stop.width / 2, stop.y + stop.height / 2];
-  // A double click, and one more when Resume is there.
+  // A double click, and a third click once Resume is there.
   await page.mouse.dblclick(x, y, { delay: 50 });
   const resume = page.getByRole("button", { name: "Resume" });
   await resume.waitFor();
@@ -105,7 +105,7 @@ test("a second click on Stop is none on Resume, which comes in its place", async
   await expect(page.getByRole("alert")).toHaveCount(0);
 });
 
-test("who stops a run with the keyboard is not lost with the button", async ({ signedIn: page, place }) => {
+test("after Stop by keyboard the focus moves to the message box", async ({ signedIn: page, place }) => {
   const trace = await place.run([{ calls: [WAITS] }, { final: "Resumed." }], ALLOWED, "begun");
   await page.goto(`${place.ui}runs/${trace}/conversation`);
   await expect(page.locator('[data-call="2.0"] [data-state="running"]')).toBeVisible();

@@ -101,7 +101,7 @@ test("a call runs with the arguments of the person", async ({ signedIn: page, pl
   expect(await readFile(join(place.work, "c.txt"), "utf8")).toBe("mine\n");
 });
 
-test("what is edited is there once, with what cannot be seen spelled out, and runs as it is meant", async ({ signedIn: page, place }) => {
+test("the edit dialog shows a text once, with its invisible characters as codes, and sends what the codes stand for", async ({ signedIn: page, place }) => {
   const trace = await waits(place, commands("printf 'a\u202eb\u200b' > c.txt"));
   await page.goto(`${place.ui}inbox`);
   await expect(once(page)).toBeEnabled();
@@ -110,7 +110,7 @@ test("what is edited is there once, with what cannot be seen spelled out, and ru
   await expect(field).toHaveValue("printf 'a⟨U+202E⟩b⟨U+200B⟩' > c.txt");
   const dialog = page.getByRole("dialog");
   await expect(dialog.getByRole("region")).toHaveCount(0);
-  await expect(field).toHaveAccessibleDescription(/^Characters that cannot be seen are written as their code/);
+  await expect(field).toHaveAccessibleDescription(/^Invisible characters are shown as codes/);
   expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
   await field.fill("printf 'a⟨U+202E⟩b\u200d' > c.txt");
   await expect(field).toHaveValue("printf 'a⟨U+202E⟩b⟨U+200D⟩' > c.txt");

@@ -238,7 +238,7 @@ test("a connection that is lost is said, and healed without a reload", async ({ 
   expect(await said(page)).toBe(live);
 });
 
-test("that the server does not answer is said as long as it is so", async ({ signedIn: page, place }) => {
+test("the message that the server does not answer goes when it answers again", async ({ signedIn: page, place }) => {
   const [trace, other] = [await place.run([{ final: "Hi." }]), await place.run([{ final: "Ho." }])];
   await page.goto(`${place.ui}runs/${trace}`);
   await expect(page.getByText("Hi.")).toBeVisible();
@@ -248,7 +248,7 @@ test("that the server does not answer is said as long as it is so", async ({ sig
   await place.start();
   await expect(page.getByRole("alert")).toHaveCount(0, { timeout: 20_000 });
 
-  // A screen that asks for nothing by itself asks again, and shows what it could not load.
+  // A screen that does not poll loads again, too.
   await page.goto(`${place.ui}compare?a=${trace}&b=${other}`);
   await expect(page.getByRole("table").first()).toBeVisible();
   await place.kill();
@@ -259,7 +259,7 @@ test("that the server does not answer is said as long as it is so", async ({ sig
   await expect(page.getByRole("alert")).toHaveCount(0);
 });
 
-test("the time of a run is the time that it worked, in the summary and side by side", async ({ signedIn: page, place }) => {
+test("the summary and the comparison show the same working time, without the time between runs", async ({ signedIn: page, place }) => {
   const [trace, other] = [await place.run([{ final: "Hi." }]), await place.run([{ final: "Ho." }])];
   await new Promise((resolve) => setTimeout(resolve, 3000));
   await place.ask("POST", `/api/traces/${trace}/run`, { messages: [{ role: "user", content: "Again." }] });
@@ -272,7 +272,7 @@ test("the time of a run is the time that it worked, in the summary and side by s
   await expect(page.getByRole("row", { name: /^Working time/ }).getByRole("cell").first()).toHaveText(said);
 });
 
-test("a run that has ended is not said to run, nor its agent to have changed", async ({ signedIn: page, place }) => {
+test("the events of a run that has ended are in the past tense, and the first settings are no change", async ({ signedIn: page, place }) => {
   const trace = await place.run(WHOLE, { approvals: "yes", access: "workspace-write" });
   await page.goto(`${place.ui}runs/${trace}/conversation`);
   await expect(page.getByText("The agent was set up")).toBeVisible();

@@ -3,7 +3,7 @@ import { effectScope, computed } from "vue";
 import { ApiProblem, asProblem } from "./problem";
 import { answered } from "./reach";
 
-test("that nobody answers is over with the next answer", () => {
+test("an unreachable server is over with the next answer", () => {
   const problem = asProblem(new TypeError("Failed to fetch"));
   expect([problem.isOffline, problem.isOver]).toEqual([true, false]);
   answered();
@@ -15,13 +15,13 @@ test("that nobody answers is over with the next answer", () => {
   expect(next.isOver).toBe(true);
 });
 
-test("a refusal lasts: the server has answered, and that is its answer", () => {
+test("a refusal is not over with other answers", () => {
   const problem = new ApiProblem(409, "refused");
   answered();
   expect(problem.isOver).toBe(false);
 });
 
-test("who shows a problem is told when it is over", () => {
+test("the end of a problem is reactive", () => {
   const scope = effectScope();
   scope.run(() => {
     const problem = new ApiProblem(0, "Failed to fetch");

@@ -21,7 +21,7 @@ export class ApiProblem extends Error {
     return this.status === 0;
   }
 
-  /** Whether it holds no more: nobody answered, and since then somebody has. */
+  /** Whether the server did not answer then, and has answered since. */
   get isOver(): boolean {
     return this.isOffline && answers() > this.before;
   }

@@ -1,4 +1,4 @@
-// Whether the server answers. Each answer is counted, whatever it says: a problem of before it is over.
+// Counts the answers of the server, so that a problem can tell whether one has come since.
 import { shallowRef } from "vue";
 
 const count = shallowRef(0);

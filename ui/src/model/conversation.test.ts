@@ -90,14 +90,14 @@ test("what is still coming comes from its beginning again when the connection is
   expect(live.answer(1)?.live).toEqual({ text: "half, and the end", thinking: "", calls: [] });
 });
 
-test("settings that are set again as they are say nothing", () => {
+test("settings that are set again without a change have no note", () => {
   const spec = (id: number, model: string): RunEvent =>
     ({ type: "spec_changed", id, ts: "2026-11-26T10:00:00Z", trace_id: "t", run_id: "t/1", turn: 0, data: { by: "user", spec: { model } } }) as unknown as RunEvent;
   const said = (events: RunEvent[]) => conversationOf(events).items().map((item) => item.event);
   expect(said([spec(1, "a"), spec(7, "a"), spec(9, "b"), spec(12, "b"), spec(15, "a")])).toEqual([1, 9, 15]);
 });
 
-test("a call that was lost with its process claims no time", () => {
+test("a call that was lost in a crash has no time", () => {
   const planned = EVENTS.findIndex((event) => event.type === "action_started");
   const started = EVENTS[planned] as RunEvent & { data: { call: string } };
   const lost = { ...started, type: "observation_recorded", id: 999, data: { call: started.data.call, attempt: 1, resolution: "unknown", elapsed_ms: 0, cause: "uncertain" } };

@@ -7,7 +7,7 @@ test("a call that was ended by somebody has not failed", () => {
   ]);
 });
 
-test("no time is claimed of a call of which nobody knows how long it ran", () => {
+test("a call of which it is not known how long it ran has no time", () => {
   expect(ranFor("unknown", 0)).toBe(null);
   expect(ranFor("interrupted", 0)).toBe(null);
   expect(ranFor("interrupted", 2173)).toBe(2173);

@@ -42,7 +42,7 @@ export function resolutionState(resolution: string): State {
   }
 }
 
-/** How long a call ran; null where it did not, or nobody knows, as of one whose process died. */
+/** How long a call ran; null if it did not run or that is not known, as after a crash. */
 export function ranFor(resolution: string, ms: number): number | null {
   return ms > 0 || resolution === "ok" || resolution === "error" ? ms : null;
 }

@@ -13,7 +13,7 @@ export interface Span {
   /** The event that began it. */
   event: number;
   turn: number;
-  /** What became of it; null where that is nothing to mark: it ended as it should, or goes on. */
+  /** What became of it; null if it ended as it should, or goes on. */
   mark: State | null;
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { ApiProblem } from "../api/problem";
 import { useAct } from "./act";
 
-test("what was refused is said until the next is done", async () => {
+test("a problem is kept until the next action begins", async () => {
   const { isBusy, problem, act } = useAct();
   const refusal = new ApiProblem(409, "refused");
   expect(await act(() => Promise.reject(refusal))).toBe(false);

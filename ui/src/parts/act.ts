@@ -1,4 +1,4 @@
-// What a person does on a page: one thing at a time, and what it was refused with is said until the next.
+// An action of a person: whether it is under way, and the problem of the last one.
 import { ref, shallowRef, type Ref, type ShallowRef } from "vue";
 import { asProblem, type ApiProblem } from "../api/problem";
 

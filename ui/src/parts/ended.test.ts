@@ -5,7 +5,7 @@ import { useJustEnded } from "./ended";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test("what has ended has just ended for a moment, and what was off from the beginning has not", () => {
+test("an end lasts for a moment, and what was off from the beginning has not ended", () => {
   const scope = effectScope();
   scope.run(() => {
     const isOn = ref(false);
@@ -23,7 +23,7 @@ test("what has ended has just ended for a moment, and what was off from the begi
   scope.stop();
 });
 
-test("what begins again has not ended, and its moment begins anew", () => {
+test("what begins again has not ended, and its next end lasts as long", () => {
   const scope = effectScope();
   scope.run(() => {
     const isOn = ref(true);

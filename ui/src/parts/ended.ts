@@ -1,10 +1,11 @@
-// Something that has just ended. What appears in its place takes no click at once: it would be the second of a double click on what was there.
+// Something that has just ended. A button that appears in its place stays disabled for a moment: the next click may be the second one of a
+// double click on what was there.
 import { onScopeDispose, ref, watch, type Ref } from "vue";
 
-/** Longer than the pause within a double click, also a slow one. */
+/** Longer than a slow double click takes, in milliseconds. */
 const PAUSE = 1500;
 
-/** Whether it was on until less than a moment ago. */
+/** Whether it was on until a moment ago. */
 export function useJustEnded(isOn: () => boolean): Readonly<Ref<boolean>> {
   const hasJustEnded = ref(false);
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -15,7 +16,7 @@ export function useJustEnded(isOn: () => boolean): Readonly<Ref<boolean>> {
       hasJustEnded.value = before && !now;
       if (hasJustEnded.value) timer = setTimeout(() => (hasJustEnded.value = false), PAUSE);
     },
-    // What it guards must not be seen for even one frame without it.
+    // Before the page is drawn: the button is never enabled in between.
     { flush: "sync" },
   );
   onScopeDispose(() => clearTimeout(timer));

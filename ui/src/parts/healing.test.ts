@@ -21,7 +21,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-test("who says that nobody answers asks until somebody does, and less and less often", async () => {
+test("the server is asked less and less often, until it answers", async () => {
   send.mockRejectedValue(new Error("Failed to fetch"));
   const healed = vi.fn();
   const scope = effectScope();
@@ -43,7 +43,7 @@ test("who says that nobody answers asks until somebody does, and less and less o
   scope.stop();
 });
 
-test("what fails again and again while others are answered is not tried again at once", async () => {
+test("what fails while other requests succeed is tried again once a second at most", async () => {
   const scope = effectScope();
   const problem = shallowRef(new ApiProblem(0, "Failed to fetch"));
   const healed = vi.fn(() => {
@@ -58,7 +58,7 @@ test("what fails again and again while others are answered is not tried again at
   scope.stop();
 });
 
-test("a refusal is no matter of waiting", async () => {
+test("nothing is asked because of a refusal", async () => {
   const scope = effectScope();
   scope.run(() => useHealing(() => new ApiProblem(409, "refused"), () => undefined));
   await vi.advanceTimersByTimeAsync(60_000);

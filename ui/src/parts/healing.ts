@@ -5,7 +5,7 @@ import type { ApiProblem } from "../api/problem";
 
 const FIRST_WAIT = 2000;
 const LONGEST_WAIT = 30_000;
-/** What failed is not tried again at once: if it fails whatever else is answered, that would have no end. */
+/** What failed is tried again after a pause: it may fail again while other requests succeed. */
 const PAUSE = 1000;
 
 /** Asks as long as the problem holds; any answer ends it, also one to another request. Calls `healed` then. */

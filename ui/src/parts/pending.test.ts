@@ -5,7 +5,7 @@ import { usePending } from "./pending";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test("what was asked for is pending until things stand elsewhere, and not for ever", async () => {
+test("what was asked for is pending until things change, and at most for a while", async () => {
   const scope = effectScope();
   const where = ref("running");
   const stop = scope.run(() => usePending(() => where.value));
@@ -24,7 +24,7 @@ test("what was asked for is pending until things stand elsewhere, and not for ev
   scope.stop();
 });
 
-test("what was refused, or has come to pass before the answer, is not pending", async () => {
+test("what was refused, or took effect before the answer, is not pending", async () => {
   const scope = effectScope();
   const where = ref("running");
   const stop = scope.run(() => usePending(() => where.value));

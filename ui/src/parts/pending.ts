@@ -1,16 +1,16 @@
-// Something that was asked for and comes to pass later. Until then it is not asked for again: that would be refused, or be done twice.
+// Something that was asked for and takes effect later. Until then its button is disabled: a second request would be refused.
 import { onScopeDispose, ref, watch, type Ref } from "vue";
 
-/** So long at most: what has not come to pass by then may be asked for again. */
+/** After so many milliseconds it can be asked for again in any case. */
 const LONGEST = 5000;
 
 export interface Pending {
   readonly isPending: Readonly<Ref<boolean>>;
-  /** Asks for it. It is pending from its answer on, if that was yes and came before what was asked for. */
+  /** Asks for it. If that succeeds, it is pending until things have changed since the request was made. */
   until(ask: () => Promise<boolean>): Promise<boolean>;
 }
 
-/** Pending until where things stand changes. */
+/** `where` says how things stand; when that changes, nothing is pending any more. */
 export function usePending(where: () => string): Pending {
   const isPending = ref(false);
   let timer: ReturnType<typeof setTimeout> | undefined;

@@ -4,7 +4,7 @@
 // Line ends, tabs and plain spaces are what they look like; every other control, format or blank character is not.
 const UNSEEN = /[^\S \t\n]|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
-/** A name as it stands in a text, and what would pass for one. */
+/** A name in a text, and the first character of a name. */
 const NAME = /⟨U\+([0-9A-F]{4,6})⟩/g;
 const OPENING = /⟨(?=U\+[0-9A-F]{4,6}⟩)/g;
 
@@ -20,7 +20,7 @@ export function spelled(text: string): string {
   });
 }
 
-/** The text to be edited: spelled, and what is no name but looks like one is told apart. `meant` gives the text back. */
+/** The text for an editor: spelled, with literal text that looks like a name escaped. `meant` gives the text back. */
 export function editable(text: string): string {
   return spelled(text.replace(OPENING, named));
 }

@@ -62,7 +62,7 @@ export default {
     about: "The call runs with your arguments, if the rules allow them.",
     action: "Allow with these arguments",
     noJson: "This is not valid JSON.",
-    unseen: "Characters that cannot be seen are written as their code, such as ⟨U+200B⟩. Delete the code to delete the character.",
+    unseen: "Invisible characters are shown as codes such as ⟨U+200B⟩. Delete a code to delete its character.",
   },
   answer: {
     choices: "Choices",

@@ -1,3 +1,5 @@
+import type { Schemas } from "../../api/client";
+
 export default {
   zooms: { label: "Zoom", summary: "Summary", conversation: "Conversation", events: "Events" },
   of: "An agent of",
@@ -77,7 +79,7 @@ export default {
     answer: "Answer",
     send: "Send the answer",
     openAgent: "Open this run",
-    modes: { delegate: "delegated", explore: "explores", evaluate: "evaluates" },
+    modes: { delegate: "delegate", explore: "explore", evaluate: "evaluate" } satisfies Record<Schemas["ChildMode"], string>,
     agentEarlier: "Earlier parts are on its own page.",
   },
   note: {
@@ -201,7 +203,7 @@ export default {
       run_started: "run began",
       action_started: "started",
       sub_trace_started: "agent started",
-      approval_required: "approval asked for",
+      approval_required: "approval requested",
       approval_granted: "allowed",
       question_asked: "question asked",
       question_sent: "question sent",

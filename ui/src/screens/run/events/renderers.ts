@@ -21,7 +21,7 @@ interface Line {
 
 type Word = ReturnType<typeof useWord>;
 
-/** The badge of what was so at that time, and may be so no more: it says it as something past, in no colour. */
+/** The badge of an event that began something: in the past tense and without colour, as it may be over by now. */
 function then(type: EventType, word: Word): Pick<Line, "state" | "word"> {
   return { state: "idle", word: word("run.events.then", type) };
 }
