@@ -90,6 +90,8 @@ pub struct Wanted {
     pub most: usize,
     /// Those that come after this one.
     pub after: Option<Position>,
+    /// Those only that wait, or whose agents do, whatever else goes on meanwhile.
+    pub may_ask: bool,
     /// Those that stand so only.
     pub status: Option<String>,
     /// Those of this preset only.

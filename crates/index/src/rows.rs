@@ -61,19 +61,23 @@ pub(crate) fn newest(db: &Connection, most: usize) -> Result<(Vec<Row>, usize)> 
 
 /// A part of the list.
 pub(crate) fn page(db: &Connection, wanted: &Wanted) -> Result<Vec<Row>> {
-    let Wanted { most, after, status, agent, tool, since, until, with_children } = wanted;
+    let Wanted { most, after, may_ask, status, agent, tool, since, until, with_children } = wanted;
     let own = if *with_children { "1" } else { OWN };
     let mut query = db.prepare(&format!(
         "SELECT {COLUMNS} FROM trace WHERE {own} AND (?1 IS NULL OR modified < ?1 OR (modified = ?1 AND id > ?2))
          AND (?3 IS NULL OR {STANDS} = ?3) AND (?4 IS NULL OR agent = ?4)
          AND (?6 IS NULL OR modified >= ?6) AND (?7 IS NULL OR modified < ?7)
          AND (?8 IS NULL OR EXISTS(SELECT 1 FROM step WHERE step.trace = trace.n AND step.tool = ?8))
+         AND (NOT ?9 OR trace.status = 'waiting' OR trace.status = 'running' AND EXISTS(SELECT 1 FROM trace AS below
+              WHERE below.id > trace.id || '@' AND below.id < trace.id || 'A' AND below.status = 'waiting'))
          ORDER BY modified DESC, id LIMIT ?5"
     ))?;
     let most = i64::try_from(*most).unwrap_or(i64::MAX);
     let at = after.as_ref().map(|after| signed(after.modified));
     let id = after.as_ref().map(|after| after.trace.as_str());
-    query.query_map(params![at, id, status, agent, most, since.map(signed), until.map(signed), tool], row)?.collect()
+    query
+        .query_map(params![at, id, status, agent, most, since.map(signed), until.map(signed), tool, may_ask], row)?
+        .collect()
 }
 
 fn rows_and_all(db: &Connection, mut query: Statement<'_>, most: usize) -> Result<(Vec<Row>, usize)> {

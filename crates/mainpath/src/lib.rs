@@ -99,7 +99,7 @@ pub use logs::Logs;
 pub use presets::{Preset, Presets};
 #[cfg(feature = "home")]
 pub use rule_names::RuleNames;
-pub use run::{Outcome, Run, RunRecord, SaidInTurn, Status, is_turn};
+pub use run::{Outcome, Run, RunRecord, SaidInTurn, Status, Unasked, WaitingCalls, is_turn};
 pub use trace::{Trace, spec_of};
 pub use watching::{Seen, WatchFrom, Watching};
 

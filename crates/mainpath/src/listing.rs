@@ -5,7 +5,7 @@ use crate::{Error, ErrorKind, Host, Logs, Trace};
 use mainpath_core::{State, pending, short_name, status};
 use mainpath_index::{Hit, HitPlace, Index, IndexError, Row, Wanted, row};
 use mainpath_runtime::Waiting;
-use mainpath_store::{ScopedStore, Store, TraceEntry};
+use mainpath_store::{Owner, ScopedStore, Store, TraceEntry};
 use mainpath_types::{FinishReason, Micros, TraceId, format_time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -89,6 +89,11 @@ async fn stand_among(logs: &Logs, row: &mut Row, drives: &Drives<'_>) {
     let log = || logs.store.trace_dir(&logs.scope.tenant, &row.trace).join("events.jsonl");
     let modified = || log().metadata().and_then(|meta| meta.modified()).ok();
     let below = row.below.as_ref();
+    // Whoever drives it follows an agent on another machine: for people it is let go of.
+    if row.status == "waiting" && logs.store.owner(&logs.scope, &row.trace).is_ok_and(|owner| owner.is_some()) {
+        row.status = "running".into();
+        return;
+    }
     let may_be_cut_off = match row.status.as_str() {
         "running" => true,
         "waiting" => below.is_some(),
@@ -136,7 +141,10 @@ async fn stands_with_agents(
     let mut stand = "waiting";
     for child in state.children.open().filter_map(|child| child.trace.as_ref()) {
         if child.elsewhere().is_some() {
-            continue;
+            match store.of(&state.trace).driver().await {
+                Ok(Some(owner)) if owner != Owner::Unnamed => return "running",
+                _ => continue,
+            }
         }
         let is_child_driven = drives(child);
         let agent = match Read::of(store.of(child)).await {

@@ -1,5 +1,6 @@
 //! All skills that can be found, without their bodies.
 
+use crate::builtin::BUILTIN;
 use crate::open::{Problem, open_file_in, open_folder, open_folder_in, open_regular, read_start};
 use crate::roots::{self, Layer, Places, Root};
 use crate::skill::{Card, Location, Named, Shadowed, Skill, Standing, read_card};
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// The most skills that are listed.
 pub const MOST_SKILLS: usize = 10_000;
@@ -184,7 +186,11 @@ impl Reading<'_> {
     }
 
     fn read_builtin(&mut self, text: &str) {
-        match read_card(text, Named::Nothing, true) {
+        // Those that come with Mainpath are read once.
+        static CARDS: LazyLock<Vec<Result<Card, Option<String>>>> =
+            LazyLock::new(|| BUILTIN.iter().map(|text| read_card(text, Named::Nothing, true)).collect());
+        let known = BUILTIN.iter().position(|own| *own == text).and_then(|at| CARDS.get(at)).cloned();
+        match known.unwrap_or_else(|| read_card(text, Named::Nothing, true)) {
             Ok(card) => self.add(Skill {
                 card,
                 layer: Layer::Builtin,

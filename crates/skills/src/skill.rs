@@ -5,7 +5,7 @@ use crate::front::{Front, line_feeds, read_text};
 use crate::markdown::{first_paragraph, headings};
 use crate::names::{normalize, strip};
 use crate::roots::Layer;
-use crate::trust::Untrusted;
+use crate::trust::{Untrusted, content_hash};
 use crate::validate::{LONGEST_DESCRIPTION, LONGEST_NAME};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -84,6 +84,18 @@ pub enum Standing {
     },
     /// A project's, and not trusted.
     Untrusted(Untrusted),
+}
+
+impl Skill {
+    /// Why a project's skill does not count, looked at closely: one that nobody has trusted may be such that it cannot be.
+    pub fn distrust(&self) -> Option<Untrusted> {
+        let Standing::Untrusted(known) = &self.standing else { return None };
+        let found = self.location.place().map(content_hash);
+        Some(match found {
+            Some(Err(why)) => why,
+            Some(Ok(_)) | None => known.clone(),
+        })
+    }
 }
 
 /// A skill that is hidden by one of the same name.

@@ -80,6 +80,12 @@ impl AskHumanArgs {
         by_words.or_else(|| self.choices.get(number()?))
     }
 
+    /// The answer if nobody gives one in time: a choice by its words.
+    pub fn by_default(&self) -> Option<&str> {
+        let default = self.default.as_deref()?;
+        Some(self.chosen(default).map_or(default, |choice| choice.label.trim()))
+    }
+
     /// Why an answer is none: it is a whole number, but not that of a choice. `None`: it is one, or the question has no choices.
     pub fn no_choice(&self, answer: &str) -> Option<String> {
         let answer = answer.trim();
@@ -128,7 +134,7 @@ impl Tool for AskHuman {
         let paths = args.files.iter().map(|path| Touched { path: path.clone(), write: false }).collect();
         let asking = Asking {
             expires_ms: args.expires_in.map(|seconds| u64::from(seconds) * 1_000),
-            default: args.default.clone(),
+            default: args.by_default().map(Into::into),
             to: args.to.clone().or_else(|| self.usual.clone()),
         };
         Touches { paths, asking: Some(asking), ..Touches::default() }
@@ -258,9 +264,8 @@ mod tests {
         assert_eq!(asking(colours()), Asking { expires_ms: None, default: None, to: Some("mo".into()) });
         let timed =
             AskHumanArgs { to: Some("lan".into()), expires_in: Some(60), default: Some("Red".into()), ..colours() };
-        assert_eq!(
-            asking(timed),
-            Asking { expires_ms: Some(60_000), default: Some("Red".into()), to: Some("lan".into()) }
-        );
+        let red = Asking { expires_ms: Some(60_000), default: Some("Red".into()), to: Some("lan".into()) };
+        assert_eq!(asking(timed.clone()), red);
+        assert_eq!(asking(AskHumanArgs { default: Some("1".into()), ..timed }), red, "a number is a choice");
     }
 }

@@ -43,6 +43,10 @@ pub async fn answer(args: AnswerArgs) -> Result<Exit, Failure> {
     let trace = asking(&logs, logs.find_anywhere(Some(&args.trace)).await?).await?;
     let (log, state, bodies) = logs.read(&trace).await?;
     let open = questions(&logs, &state, &bodies, &log.events).await?;
+    if call.is_none() && text.parse().is_ok_and(|call: CallId| open.iter().any(|question| question.call == call)) {
+        let text = text.trim();
+        return Err(Failure::usage(format!("give the answer as well: mainpath answer {} {text} TEXT", args.trace)));
+    }
     let question = which(&trace, &state, &bodies, &open, call)?;
     if let Some(why) = question.no_choice(&text) {
         return Err(Failure::usage(format!("{why}; call {} of {trace} is still open", question.call)));

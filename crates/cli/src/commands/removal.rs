@@ -92,6 +92,14 @@ pub async fn rm(args: RmArgs) -> Result<Exit, Failure> {
         }
         traces.push(trace);
     }
+    for trace in &traces {
+        let parent = awaited_by(&logs, trace).await?;
+        if let Some(parent) = parent.filter(|parent| !traces.contains(parent) && !is_below(trace, &traces)) {
+            return Err(Failure::error(format!(
+                "{trace} works for {parent}, which waits for it and would start it anew; to end both first: mainpath stop {parent}"
+            )));
+        }
+    }
     // What agents did for it goes with it: nobody would find it again.
     let below = logs.store.names(&logs.scope)?.into_iter().filter(|trace| is_below(trace, &traces)).collect::<Vec<_>>();
     for trace in below {
@@ -221,6 +229,7 @@ fn with_grades(logs: &Logs, old: Vec<TraceId>) -> Result<Vec<TraceId>, Failure> 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Needed {
     Person,
+    Agents,
     Mail,
     Session,
 }
@@ -229,6 +238,7 @@ impl Needed {
     fn of_one(self) -> &'static str {
         match self {
             Needed::Person => "it is waiting for an approval or an answer",
+            Needed::Agents => "it or what started it is waiting for an agent",
             Needed::Mail => "it has unread messages",
             Needed::Session => "a session points to it",
         }
@@ -237,6 +247,7 @@ impl Needed {
     fn of_many(self) -> &'static str {
         match self {
             Needed::Person => "they are waiting for an approval or an answer",
+            Needed::Agents => "they or what started them are waiting for agents",
             Needed::Mail => "they have unread messages",
             Needed::Session => "sessions point to them",
         }
@@ -263,7 +274,29 @@ async fn sorted_out(
             Err(error) => return Err(error.into()),
         }
     }
-    Ok((free, needed))
+    // What an agent came to is heard by what started it, or it would be started anew.
+    let gone: BTreeSet<TraceId> = free.iter().cloned().collect();
+    let mut alone = Vec::new();
+    for trace in free {
+        match awaited_by(logs, &trace).await?.is_some_and(|parent| !gone.contains(&parent)) {
+            true => *needed.entry(Needed::Agents).or_default() += 1,
+            false => alone.push(trace),
+        }
+    }
+    Ok((alone, needed))
+}
+
+/// The trace that started this one and has not heard yet what came of it.
+async fn awaited_by(logs: &Logs, trace: &TraceId) -> Result<Option<TraceId>, StoreError> {
+    let Some(parent) = trace.parent().and_then(|parent| parent.parse::<TraceId>().ok()) else { return Ok(None) };
+    let log = match logs.at(&parent).read(1).await {
+        Ok(log) => log,
+        Err(StoreError::NotFound { .. }) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let machine = Machine::fold(parent.clone(), &log.events);
+    let is_open = machine.state().children.open().any(|child| child.trace.as_ref() == Some(trace));
+    Ok((is_open && machine.state().run.is_some()).then_some(parent))
 }
 
 async fn need(logs: &Logs, trace: &TraceId, pointed: &BTreeSet<TraceId>) -> Result<Option<Needed>, StoreError> {
@@ -275,6 +308,18 @@ async fn need(logs: &Logs, trace: &TraceId, pointed: &BTreeSet<TraceId>) -> Resu
     let state = machine.state();
     if pending(state).keys().any(|key| matches!(key, EffectKey::Approval(_) | EffectKey::Answer(_))) {
         return Ok(Some(Needed::Person));
+    }
+    for child in state.children.open().filter_map(|child| child.trace.as_ref()) {
+        let waits = match child.elsewhere() {
+            Some(_) => true,
+            None => match Box::pin(need(logs, child, &BTreeSet::new())).await {
+                Err(StoreError::NotFound { .. }) => false,
+                found => matches!(found?, Some(Needed::Person | Needed::Agents)),
+            },
+        };
+        if waits {
+            return Ok(Some(Needed::Agents));
+        }
     }
     let mail = logs.at(trace).mail(state.log.mail.upto).await?;
     let is_unread = mail.iter().any(|entry| !state.log.mail.has(entry.id)) || state.inbox.unread().next().is_some();

@@ -214,6 +214,14 @@ async fn open_of(logs: &Logs, state: &State, bodies: &dyn Bodies, events: &[Even
         question.lines.iter().try_for_each(|line| out(&format!("   │ {line}")))?;
         question.notes().iter().try_for_each(|line| out(&format!("   {line}")))?;
     }
+    let mut there =
+        state.children.open().filter_map(|child| child.trace.as_ref()).filter(|of| of.elsewhere().is_some());
+    if state.run.is_some()
+        && !logs.is_driven(trace)?
+        && let Some(agent) = there.next()
+    {
+        out(&format!("\nit waits for {agent}; to continue with what came of it: mainpath resume {}", trace.root()))?;
+    }
     Ok(())
 }
 

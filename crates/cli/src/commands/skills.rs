@@ -267,7 +267,7 @@ fn describe(skill: &Skill, as_json: bool) -> Result<(), Failure> {
     out(&format!("{mark} {} ({word}, {})", in_one_line(&card.name), skill.layer.name()))?;
     out(&format!("about: {}", in_one_line(&card.description)))?;
     out(&format!("place: {}", place(skill)))?;
-    if let Standing::Untrusted(why) = &skill.standing {
+    if let Some(why) = skill.distrust() {
         out(&match why.can_be_trusted() {
             true => format!("not trusted: {why}; to trust it: mainpath skills trust {}", in_one_line(&card.name)),
             false => format!("it cannot be trusted: {}", in_one_line(&why.to_string())),
@@ -300,6 +300,7 @@ fn new(args: &NewArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage(one_line(&finding.text)));
     }
     let above = if args.user {
+        person_only("make skills for all projects")?;
         let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
         PathBuf::from(home.ok_or_else(|| Failure::error("HOME is not set"))?)
     } else {

@@ -5,6 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::runs::follow::is_attended;
 use crate::traces::taking::lines;
 use crate::ui::out::out;
+use crate::ui::person::person_only;
 use crate::ui::text::{count, one_line};
 use clap::Args;
 use mainpath::trace::{Taking, Took};
@@ -26,6 +27,9 @@ pub struct TakeArgs {
 
 /// `mainpath take`
 pub async fn take(args: TakeArgs) -> Result<Exit, Failure> {
+    if !args.show {
+        person_only("take changes by this command")?;
+    }
     let app = Installation::open()?;
     let (trace, changes) = find(&app.logs, &args).await?;
     for line in lines(&changes) {

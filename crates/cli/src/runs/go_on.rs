@@ -12,7 +12,9 @@ use crate::runs::rules::check_rules;
 use crate::runs::settle::settle;
 use crate::traces::asked::{Standing, asked};
 use crate::traces::mail::unread;
+use crate::ui::person::person_only;
 use crate::ui::text::one_line;
+use crate::ui::told::child_name;
 use mainpath::Installation;
 use mainpath::agent::{self, ModeFor};
 use mainpath::core::{EffectKey, State, pending};
@@ -204,16 +206,24 @@ pub async fn approve_waiting(
     trace: &TraceId,
     output: &OutputArgs,
 ) -> Result<(), Failure> {
-    let (_, state, bodies) = app.logs.read(trace).await?;
-    for waiting in asked(&app.logs, &state, &bodies).await? {
-        let is_covered = waiting.verdict.as_ref().is_some_and(is_asked_by_default);
-        if waiting.standing != Standing::Open || !is_covered {
-            continue;
+    // Those of agents that it has started are covered as in the run that started them; another machine has owners of its own.
+    let mut traces = vec![trace.clone()];
+    while let Some(of) = traces.pop() {
+        let Ok((_, state, bodies)) = app.logs.read(&of).await else { continue };
+        for waiting in asked(&app.logs, &state, &bodies).await? {
+            let is_covered = waiting.verdict.as_ref().is_some_and(is_asked_by_default);
+            if waiting.standing != Standing::Open || !is_covered {
+                continue;
+            }
+            person_only("approve calls")?;
+            if !output.json {
+                let whose = if of == *trace { String::new() } else { format!(" of agent {}", child_name(trace, &of)) };
+                eprintln!("· call {}{whose} ({}) is approved by --yes", waiting.call, waiting.what);
+            }
+            runtime.send(&app.logs.scope, &of, &Mail::approve(waiting.call)).await?;
         }
-        if !output.json {
-            eprintln!("· call {} ({}) is approved by --yes", waiting.call, waiting.what);
-        }
-        runtime.send(&app.logs.scope, trace, &Mail::approve(waiting.call)).await?;
+        let children = state.children.open().filter_map(|child| child.trace.clone());
+        traces.extend(children.filter(|child| child.elsewhere().is_none()));
     }
     Ok(())
 }

@@ -88,7 +88,7 @@ fn arguments_of<'a>(call: &Call, bodies: &'a dyn Bodies) -> Option<&'a str> {
 
 /// What happens to a question that nobody answers in time. `when`: when that is.
 pub fn unanswered(args: Option<&AskHumanArgs>, when: &str) -> String {
-    match args.and_then(|args| args.default.as_deref()) {
+    match args.and_then(AskHumanArgs::by_default) {
         Some(default) => format!("without an answer {when} this counts: {}", plain(&short(default, GIST))),
         None => format!("without an answer {when} the agent goes on without one"),
     }

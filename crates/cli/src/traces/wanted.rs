@@ -3,6 +3,7 @@
 use crate::exit::Failure;
 use crate::traces::taking::taken;
 use crate::ui::print::{Made, Printer};
+use crate::ui::text::one_line;
 use crate::ui::whole::whole;
 use mainpath::Logs;
 use mainpath::core::pending;
@@ -61,7 +62,14 @@ pub async fn below(logs: &Logs, trace: &TraceId) -> Result<Vec<Wanted>, Failure>
         let (_, state, _) = logs.read(&trace).await?;
         for child in state.children.open().filter_map(|child| child.trace.as_ref()) {
             // One that was only just started has no log yet.
-            let Ok((log, state, _)) = logs.read(child).await else { continue };
+            let (log, state) = match logs.read(child).await {
+                Ok((log, state, _)) => (log, state),
+                Err(error) if child.elsewhere().is_some() => {
+                    eprintln!("! {}", one_line(error.message()));
+                    continue;
+                }
+                Err(_) => continue,
+            };
             let mut reader = Printer::new(child, false, EventId::MAX);
             for event in log.events {
                 reader.print(&Live::Event(Arc::new(event)))?;

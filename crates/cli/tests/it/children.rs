@@ -343,6 +343,37 @@ fn a_parent_that_is_killed_while_its_agent_works_is_interrupted_and_one_whose_ag
     let listed = asking.ok(&["ls", "--all"]);
     assert_eq!(listed.matches("  waiting ").count(), 2, "{listed}");
     assert!(asking.ok(&["show", &root(&asking)]).contains("status  waiting"));
+    // What waits stays with what started it, and is not taken from it.
+    let (parent, child) = (root(&asking), children(&asking).remove(0));
+    let purged = asking.ok(&["purge", "--older-than", "1ms", "--yes"]);
+    assert!(purged.contains("1 trace is kept: it is waiting for an approval or an answer"), "{purged}");
+    assert!(purged.contains("1 trace is kept: it or what started it is waiting for an agent"), "{purged}");
+    let line = format!("{child} works for {parent}, which waits for it and would start it anew; ");
+    asking.run(&["rm", "--yes", &child]).fails(1, &line);
+    // Who allows everything in the run allows it to its agents.
+    let done = asking.run(&["resume", "--yes", &parent]);
+    assert!(
+        done.code == 0 && done.err.contains(" of agent delegate-") && done.err.contains("is approved by --yes"),
+        "{done:#?}"
+    );
+    asking.ok(&["rm", "--yes", &parent]);
+    assert_eq!(asking.traces(), Vec::<String>::new());
+}
+
+#[test]
+fn an_agent_that_is_gone_keeps_nothing_else_from_being_asked() {
+    let place = place();
+    let model = delegating();
+    assert_eq!(place.run_on(&model, &["--park", "Have it greeted."]).code, 5);
+    std::fs::remove_dir_all(place.home.join("traces").join(children(&place).remove(0))).unwrap();
+    assert_eq!(place.run_on(&model, &["--park", "Have it greeted."]).code, 5);
+    let served = crate::serving::serve(&place);
+    for what in ["approvals", "questions"] {
+        let (status, body) = served.ask("GET", &format!("/api/{what}"), "", "");
+        let asked = body[what].as_array().unwrap().len();
+        assert_eq!((status, asked), (200, usize::from(what == "approvals")), "{body}");
+        assert!(body["unasked"][0]["problem"].as_str().unwrap().starts_with("there is no trace "), "{body}");
+    }
 }
 
 /// The trace that no other has started.

@@ -97,7 +97,11 @@ fn what_is_no_answer_and_what_is_not_asked_is_told_in_a_line() {
 
 #[test]
 fn a_question_that_nobody_answers_in_time_gives_its_default_after_a_restart() {
-    let (place, server, trace) = parked(&json!({"expires_in": 1, "default": "red"}));
+    // A number is the choice.
+    let (place, server, trace) = parked(&json!({"expires_in": 1, "default": "1"}));
+    place
+        .run(&["answer", &trace, "2.0"])
+        .fails(2, &format!("give the answer as well: mainpath answer {trace} 2.0 TEXT"));
     let show = place.ok(&["show"]);
     let by = show.lines().find_map(|line| line.strip_prefix("   without an answer by "));
     assert!(by.is_some_and(|by| by.ends_with(" this counts: red")), "{show}");

@@ -329,6 +329,11 @@ fn what_is_off_is_said_where_one_looks_and_nothing_is_advised_that_cannot_be_don
         folder
     };
     let (fine, linked) = (in_project("fine"), in_project("linked"));
+    let never = in_project("never");
+    std::os::unix::fs::symlink("/etc/hosts", never.join("hosts")).unwrap();
+    let shown = place.ok(&["skills", "show", "never"]);
+    assert!(shown.contains("it cannot be trusted: ") && !shown.contains("skills trust"), "{shown}");
+    std::fs::remove_dir_all(never).unwrap();
     place.ok(&["skills", "trust", "linked"]);
     std::os::unix::fs::symlink("/etc/hosts", linked.join("hosts")).unwrap();
     let odd = in_project("odd");
@@ -344,7 +349,10 @@ fn what_is_off_is_said_where_one_looks_and_nothing_is_advised_that_cannot_be_don
     assert!(place.ok(&["skills", "show", "fine"]).starts_with("+ fine ("), "{done:#?}");
     let server = scripted(vec![Answer::text("Done."); 2]);
     let done = place.run_on(&server, &["/linked now"]);
-    assert!(done.err.contains("cannot be used: hosts is a link") && !done.err.contains("skills trust"), "{done:#?}");
+    assert!(
+        done.err.contains("the skill linked cannot be trusted: hosts is a link") && !done.err.contains("skills trust"),
+        "{done:#?}"
+    );
     // Without skills there are none to name.
     place.run_on(&server, &["--no-skills", "/fine now"]).fails(2, "there is no skill or command /fine, and no skills");
     let made = place.run(&["skills", "new", "planning"]);

@@ -500,7 +500,7 @@ fn a_kept_copy_goes_with_its_trace() {
 }
 
 /// An agent of a preset and two without, asked for at once in a folder that cannot be copied.
-fn three_with(tools: &'static [&'static str], preset: &'static str) -> (Place, Vec<Value>) {
+fn three_with(tools: &'static [&'static str], preset: &'static str, more: &[&'static str]) -> (Place, Vec<Value>) {
     let place = place();
     let server = server(move |request| {
         let answer = match (task(request.body()).as_str(), request.count("assistant")) {
@@ -518,7 +518,9 @@ fn three_with(tools: &'static [&'static str], preset: &'static str) -> (Place, V
     });
     let mut words = vec!["--yes", "--tools"];
     let named = tools.join(",");
-    words.extend([named.as_str(), "Have it looked at and written."]);
+    words.extend([named.as_str()]);
+    words.extend(more);
+    words.push("Have it looked at and written.");
     let done = place.run_on(&server, &words);
     assert_eq!(done.code, 0, "{done:#?}");
     let handed = handed(&place, &root(&place));
@@ -529,13 +531,17 @@ fn three_with(tools: &'static [&'static str], preset: &'static str) -> (Place, V
 fn agents_that_can_write_nothing_are_in_nobodys_way() {
     let outcomes = |handed: &[Value]| handed.iter().filter(|one| one["problem"].is_null()).count();
     // By their preset.
-    let (place, handed) = three_with(&["grep", "write_text_file", "agent"], "explore");
+    let (place, handed) = three_with(&["grep", "write_text_file", "agent"], "explore", &[]);
     assert_eq!((handed.len(), outcomes(&handed)), (3, 3), "{handed:#?}");
     assert_eq!(place.text("a.txt"), "a\n");
     // By what their parent may do: none of them can write.
-    let (_, handed) = three_with(&["grep", "agent"], "default");
+    let (_, handed) = three_with(&["grep", "agent"], "default", &[]);
+    assert_eq!((handed.len(), outcomes(&handed)), (3, 3), "{handed:#?}");
+    // By what its rules deny.
+    let tools = &["grep", "write_text_file", "agent"];
+    let (_, handed) = three_with(tools, "default", &["--deny", "write_text_file"]);
     assert_eq!((handed.len(), outcomes(&handed)), (3, 3), "{handed:#?}");
     // With a preset that may write it is as ever: one at a time.
-    let (_, handed) = three_with(&["grep", "write_text_file", "agent"], "default");
+    let (_, handed) = three_with(&["grep", "write_text_file", "agent"], "default", &[]);
     assert_eq!((handed.len(), outcomes(&handed)), (3, 1), "{handed:#?}");
 }

@@ -49,7 +49,8 @@ pub fn read(workspace: &Path, protected: &[PathBuf]) -> Vec<Note> {
 pub(crate) fn repository_root(workspace: &Path) -> &Path {
     let owner = |folder: &Path| folder.metadata().map(|data| data.uid()).ok();
     let is_root = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
-    let ours = |folder: &&Path| owner(folder) == owner(workspace);
+    let own = owner(workspace);
+    let ours = |folder: &&Path| owner(folder) == own;
     workspace.ancestors().take_while(ours).find(is_root).unwrap_or(workspace)
 }
 

@@ -32,6 +32,7 @@ fn message(question: &OpenQuestion) -> Outgoing {
     let OpenQuestion { trace, call, arguments, expires_at, .. } = question;
     let args = AskHumanArgs::read(arguments)
         .unwrap_or_else(|| AskHumanArgs { question: arguments.clone(), ..AskHumanArgs::default() });
+    let default = args.by_default().map(Into::into);
     let choices = args.choices.into_iter();
     Outgoing {
         id: format!("{trace}/{call}"),
@@ -41,6 +42,6 @@ fn message(question: &OpenQuestion) -> Outgoing {
         choices: choices.map(|choice| Choice { label: choice.label, description: choice.description }).collect(),
         files: args.files,
         expires_at: expires_at.map(format_time),
-        default: args.default,
+        default,
     }
 }

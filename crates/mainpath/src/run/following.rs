@@ -121,7 +121,16 @@ impl Following {
         let phase = self.phases.borrow_and_update().clone();
         match phase {
             Phase::Running => {}
-            Phase::Idle | Phase::Elsewhere(_) => return self.elsewhere(phase).await,
+            Phase::Idle | Phase::Elsewhere(_) => {
+                // Most often the end is among what was told already, and nobody need be asked.
+                while let Some(live) = self.watcher.told() {
+                    self.take(live).await?;
+                }
+                if self.ended || !self.telling.is_empty() {
+                    return Ok(());
+                }
+                return self.elsewhere(phase).await;
+            }
             Phase::Failed(problem) => {
                 self.catch_up().await?;
                 self.telling.push(Err(Error::failed(problem)));

@@ -10,6 +10,7 @@ mod seen;
 mod telling;
 
 pub use outcome::{Outcome, Status};
+pub use pending::{Unasked, WaitingCalls};
 pub use record::{RunRecord, SaidInTurn, is_turn};
 
 use crate::event::RunEvent;

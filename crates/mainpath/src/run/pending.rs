@@ -6,45 +6,80 @@ use crate::{Error, Trace};
 use mainpath_core::{State, pending};
 use mainpath_runtime::Waiting;
 use mainpath_runtime::wire::Projector;
-use mainpath_types::{CallId, EventId, LOG_VERSION, Millis, Verdict, format_time};
+use mainpath_types::{CallId, EventId, LOG_VERSION, Millis, TraceId, Verdict, format_time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How long an agent on another machine is asked what it waits for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What waits for people.
+#[derive(Clone, Debug, Default)]
+pub struct WaitingCalls {
+    /// The calls that wait for an approval, in their order. Those of agents come last, each under the id of its own trace.
+    pub approvals: Vec<Stamped<PendingCall>>,
+    /// The calls that wait for an answer, in the same order.
+    pub questions: Vec<Stamped<PendingQuestion>>,
+    /// The agents that cannot be asked whether they wait.
+    pub unasked: Vec<Unasked>,
+}
+
+/// An agent that cannot be asked whether it waits for a person: its machine does not answer, or its log is gone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Unasked {
+    /// Which.
+    pub trace_id: TraceId,
+    /// Why: one line for people.
+    pub problem: String,
+}
 
 impl Trace {
     /// The calls that wait for an approval, in their order: what a person has to decide on. Those of agents that it has started come
-    /// last, each under the id of its own trace.
+    /// last, each under the id of its own trace; of agents that cannot be asked see [`Trace::waiting_calls`].
     pub async fn approvals(&self) -> Result<Vec<Stamped<PendingCall>>, Error> {
-        // Generations are few: an agent of the last starts none.
-        Box::pin(self.approvals_below()).await
+        Ok(self.waiting_calls().await?.approvals)
     }
 
     /// The calls that wait for a person's answer, in their order; those of agents that it has started come last, each under the id of its own
-    /// trace.
+    /// trace; of agents that cannot be asked see [`Trace::waiting_calls`].
     pub async fn questions(&self) -> Result<Vec<Stamped<PendingQuestion>>, Error> {
-        Box::pin(self.questions_below()).await
+        Ok(self.waiting_calls().await?.questions)
     }
 
-    async fn questions_below(&self) -> Result<Vec<Stamped<PendingQuestion>>, Error> {
+    /// All that waits for people, here and in the agents that it has started. Errors: its own log cannot be read.
+    pub async fn waiting_calls(&self) -> Result<WaitingCalls, Error> {
+        let mut found = WaitingCalls::default();
+        // Generations are few: an agent of the last starts none.
+        Box::pin(self.waiting_below(&mut found)).await?;
+        Ok(found)
+    }
+
+    async fn waiting_below(&self, found: &mut WaitingCalls) -> Result<(), Error> {
         let read = self.look().await?;
         let (calls, state) = (Known::of(&read, self)?, &read.state);
-        let waiting = Waiting::among(&pending(state)).into_iter();
-        let asked = waiting.filter_map(|one| match one {
+        let questions = Waiting::among(&pending(state)).into_iter().filter_map(|one| match one {
             Waiting::Answer(call) => calls.question(call, state, self),
             _ => None,
         });
-        let mut asked: Vec<_> = asked.collect();
+        found.questions.extend(questions);
+        found.approvals.extend(calls.asked.into_values());
         for child in state.children.open().filter_map(|child| child.trace.clone()) {
-            asked.extend(Box::pin(Trace::new(self.host().clone(), child).questions_below()).await?);
+            let below = Trace::new(self.host().clone(), child.clone());
+            let looked = Box::pin(below.waiting_below(found));
+            let looked = match child.elsewhere() {
+                None => looked.await,
+                Some(there) => tokio::time::timeout(PATIENCE, looked)
+                    .await
+                    .unwrap_or_else(|_| Err(Error::failed(format!("{} does not answer", there.host)))),
+            };
+            // One that is not there waits for nobody, and is in nobody's way.
+            if let Err(error) = looked {
+                found.unasked.push(Unasked { trace_id: child, problem: error.message().into() });
+            }
         }
-        Ok(asked)
-    }
-
-    async fn approvals_below(&self) -> Result<Vec<Stamped<PendingCall>>, Error> {
-        let read = self.look().await?;
-        let mut asked: Vec<_> = Known::of(&read, self)?.asked.into_values().collect();
-        for child in read.state.children.open().filter_map(|child| child.trace.clone()) {
-            asked.extend(Box::pin(Trace::new(self.host().clone(), child).approvals_below()).await?);
-        }
-        Ok(asked)
+        Ok(())
     }
 }
 

@@ -5,7 +5,7 @@ use crate::skills::Shelf;
 use crate::skills::catalogue::is_allowed;
 use mainpath_core::estimate;
 use mainpath_runtime::Mail;
-use mainpath_skills::{LoadError, Skill, Skills, Standing, list_files, load_body};
+use mainpath_skills::{LoadError, Skill, Skills, list_files, load_body};
 use mainpath_types::{LOAD_RESOURCE, Part, RUN_SCRIPT, SkillBy, SkillSelected, Spec};
 use sha2::{Digest, Sha256};
 use std::path::Path;
@@ -81,9 +81,9 @@ pub fn preloads(spec: &Spec, shelf: Option<&Shelf>) -> Result<Vec<Mail>, Error> 
 /// What is wrong with a name, and what to do.
 fn with_help(found: &Skills, name: &str, why: &str) -> String {
     if let Some(skill) = found.untrusted.iter().find(|skill| skill.card.name == name) {
-        return match &skill.standing {
-            Standing::Untrusted(because) if !because.can_be_trusted() => why.into(),
-            _ => format!("{why}; look at it, then: mainpath skills trust {name}"),
+        return match skill.distrust().filter(|because| !because.can_be_trusted()) {
+            Some(because) => format!("the skill {name} cannot be trusted: {because}"),
+            None => format!("{why}; look at it, then: mainpath skills trust {name}"),
         };
     }
     let near = found.skills.iter().map(|skill| (strsim::damerau_levenshtein(&skill.card.name, name), skill));

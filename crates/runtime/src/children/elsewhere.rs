@@ -76,7 +76,8 @@ async fn followed(context: &EffectContext, trace: &TraceId, asked: &Asked, makin
                 return Some(failed(&asked.child, seen, format!("{trace} is no longer there")));
             }
             Ok(seen) if seen.asks => {
-                let ask = format!("{trace} waits for a person on its own machine; from here: mainpath approve {trace}");
+                let ask =
+                    format!("{trace} waits for a person on its own machine; to see for what: mainpath show {trace}");
                 context.handle.tell(Live::Notice(ask));
                 tokio::spawn(ParkedParent::of(context).wake_when_decided(trace.clone(), asked.child.after));
                 return None;

@@ -2,8 +2,8 @@
 
 use crate::mail::Mail;
 use mainpath_store::Fut;
-use mainpath_tools::AgentCall;
-use mainpath_types::{CallId, Copied, EffectClass, Share, Spec, SubTraceCompleted, TraceId};
+use mainpath_tools::{AgentCall, ProcessStop, TakeChanges, Tool};
+use mainpath_types::{Access, CallId, Copied, EffectClass, Share, Spec, SubTraceCompleted, ToolSpec, TraceId};
 
 /// Who starts a child, and what it is given.
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +76,15 @@ pub trait ChildSpecs: Send + Sync {
 /// Whether some tool may change files. Of those that come later nobody knows.
 fn writes(spec: &Spec) -> bool {
     use EffectClass::*;
-    let may = |effect| matches!(effect, LocalWrite | ProcessControl | UiControl | SideEffecting);
-    spec.allowed_tools.iter().any(|name| name.contains('*')) || spec.tools.iter().any(|tool| may(tool.effect))
+    let may = |tool: &&ToolSpec| match tool.effect {
+        // Commands are confined to what may be written.
+        LocalWrite | ProcessControl => spec.access != Access::ReadOnly,
+        UiControl | SideEffecting => true,
+        ReadOnly | Idempotent | MessageSend | AskPerson | StartChild => false,
+    };
+    // They change nothing by themselves: what others wrote is taken, what others started is ended.
+    let is_of_others = |tool: &&ToolSpec| [TakeChanges::NAME, ProcessStop::NAME].contains(&tool.name.as_str());
+    let is_denied = |tool: &&ToolSpec| spec.rules.deny.contains(&tool.name);
+    let mut tools = spec.tools.iter().filter(|tool| !is_of_others(tool) && !is_denied(tool));
+    spec.allowed_tools.iter().any(|name| name.contains('*')) || tools.any(|tool| may(&tool))
 }

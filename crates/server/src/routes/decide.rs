@@ -8,10 +8,10 @@ use crate::call::{Answer, Call, Nothing};
 use crate::problem::{Kind, Problem};
 use crate::route::{Route, group};
 use mainpath::event::Stamped;
-use mainpath::index::Wanted;
+use mainpath::index::{Row, Wanted};
 use mainpath::trace::ApprovedFor;
 use mainpath::types::{TraceId, Verdict};
-use mainpath::{PendingCall, PendingQuestion};
+use mainpath::{PendingCall, PendingQuestion, Unasked, WaitingCalls};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -125,6 +125,8 @@ impl From<Stamped<PendingQuestion>> for OpenQuestion {
 struct Approvals {
     /// The calls.
     approvals: Vec<OpenCall>,
+    /// The agents that cannot be asked whether they wait.
+    unasked: Vec<Unasked>,
     /// Where the list goes on; absent at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
@@ -135,41 +137,60 @@ struct Approvals {
 struct Questions {
     /// The questions.
     questions: Vec<OpenQuestion>,
+    /// The agents that cannot be asked whether they wait.
+    unasked: Vec<Unasked>,
     /// Where the list goes on; absent at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
 
-/// A part of the traces that wait.
+/// A part of the traces that wait, or whose agents do.
 async fn waiting(call: &Call<PartQuery>) -> Result<TracesPart, Problem> {
-    let wanted = Wanted { status: Some("waiting".into()), ..Wanted::default() };
+    let wanted = Wanted { may_ask: true, ..Wanted::default() };
     call.query.read(&call.host, wanted).await
 }
 
-async fn all_approvals(call: Call<PartQuery>) -> Result<Approvals, Problem> {
-    let (mut all, TracesPart { rows, next }) = (Vec::new(), waiting(&call).await?);
+/// What waits for people in these traces.
+async fn waiting_in(call: &Call<PartQuery>, rows: Vec<Row>) -> WaitingCalls {
+    let mut all = WaitingCalls::default();
     for row in rows {
-        all.extend(call.host.trace(&row.trace).await?.approvals().await?.into_iter().map(OpenCall::from));
+        let looked = match call.host.trace(&row.trace).await {
+            Ok(trace) => trace.waiting_calls().await,
+            Err(error) => Err(error),
+        };
+        match looked {
+            Ok(WaitingCalls { approvals, questions, unasked }) => {
+                all.approvals.extend(approvals);
+                all.questions.extend(questions);
+                all.unasked.extend(unasked);
+            }
+            // It keeps no other from being listed.
+            Err(error) => all.unasked.push(Unasked { trace_id: row.trace, problem: error.message().into() }),
+        }
     }
-    Ok(Approvals { approvals: all, next })
+    all
+}
+
+async fn all_approvals(call: Call<PartQuery>) -> Result<Approvals, Problem> {
+    let TracesPart { rows, next } = waiting(&call).await?;
+    let WaitingCalls { approvals, unasked, .. } = waiting_in(&call, rows).await;
+    Ok(Approvals { approvals: approvals.into_iter().map(OpenCall::from).collect(), unasked, next })
 }
 
 async fn all_questions(call: Call<PartQuery>) -> Result<Questions, Problem> {
-    let (mut all, TracesPart { rows, next }) = (Vec::new(), waiting(&call).await?);
-    for row in rows {
-        all.extend(call.host.trace(&row.trace).await?.questions().await?.into_iter().map(OpenQuestion::from));
-    }
-    Ok(Questions { questions: all, next })
+    let TracesPart { rows, next } = waiting(&call).await?;
+    let WaitingCalls { questions, unasked, .. } = waiting_in(&call, rows).await;
+    Ok(Questions { questions: questions.into_iter().map(OpenQuestion::from).collect(), unasked, next })
 }
 
 async fn approvals(call: Call) -> Result<Approvals, Problem> {
-    let asked = call.trace().await?.approvals().await?;
-    Ok(Approvals { approvals: asked.into_iter().map(OpenCall::from).collect(), next: None })
+    let WaitingCalls { approvals, unasked, .. } = call.trace().await?.waiting_calls().await?;
+    Ok(Approvals { approvals: approvals.into_iter().map(OpenCall::from).collect(), unasked, next: None })
 }
 
 async fn questions(call: Call) -> Result<Questions, Problem> {
-    let asked = call.trace().await?.questions().await?;
-    Ok(Questions { questions: asked.into_iter().map(OpenQuestion::from).collect(), next: None })
+    let WaitingCalls { questions, unasked, .. } = call.trace().await?.waiting_calls().await?;
+    Ok(Questions { questions: questions.into_iter().map(OpenQuestion::from).collect(), unasked, next: None })
 }
 
 /// What is decided.
