@@ -1592,6 +1592,8 @@ export interface components {
             approvals: components["schemas"]["OpenCall"][];
             /** @description Where the list goes on; absent at the end. */
             next?: string | null;
+            /** @description The agents that cannot be asked whether they wait. */
+            unasked: components["schemas"]["Unasked"][];
         };
         /** @description `arguments_delta`: more of a call's arguments. */
         ArgumentsPiece: {
@@ -4403,6 +4405,8 @@ export interface components {
             next?: string | null;
             /** @description The questions. */
             questions: components["schemas"]["OpenQuestion"][];
+            /** @description The agents that cannot be asked whether they wait. */
+            unasked: components["schemas"]["Unasked"][];
         };
         /** @description So many calls in so much time, whenever that time begins: a window that slides. */
         RateLimit: {
@@ -7867,6 +7871,13 @@ export interface components {
         };
         /** @description `turn_started`. */
         TurnStarted: Record<string, never>;
+        /** @description An agent that cannot be asked whether it waits for a person: its machine does not answer, or its log is gone. */
+        Unasked: {
+            /** @description Why: one line for people. */
+            problem: string;
+            /** @description Which. */
+            trace_id: components["schemas"]["TraceId"];
+        };
         /** @description What a model call used, in tokens. */
         Usage: {
             /**

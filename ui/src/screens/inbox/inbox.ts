@@ -19,6 +19,8 @@ type Named = Extract<Fate, { at: number }>["is"];
 export interface Inbox {
   all: Ref<Waiting[]>;
   runs: Ref<Map<string, Schemas["ListedTrace"]>>;
+  /** The agents that cannot be asked whether they wait. */
+  unasked: Ref<readonly Schemas["Unasked"][]>;
   problem: Ref<ApiProblem | undefined>;
   isLoaded: Ref<boolean>;
   refresh(): Promise<void>;
@@ -50,6 +52,7 @@ async function decider(one: Waiting): Promise<Fate> {
 export function useInbox(): Inbox {
   const all = shallowRef<Waiting[]>([]);
   const runs = shallowRef(new Map<string, Schemas["ListedTrace"]>());
+  const unasked = shallowRef<readonly Schemas["Unasked"][]>([]);
   const problem = shallowRef<ApiProblem>();
   const isLoaded = ref(false);
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -69,6 +72,8 @@ export function useInbox(): Inbox {
       ]);
       const before = all.value;
       all.value = merged(before, listed(calls.approvals as OpenCall[], questions.questions), Date.now());
+      // Both lists name the same ones.
+      unasked.value = calls.unasked;
       const known = new Map(runs.value);
       for (const trace of traces.traces) known.set(trace.trace_id, trace);
       runs.value = known;
@@ -115,6 +120,7 @@ export function useInbox(): Inbox {
   return {
     all,
     runs,
+    unasked,
     problem,
     isLoaded,
     refresh,

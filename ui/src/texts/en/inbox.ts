@@ -7,6 +7,7 @@ export default {
   choose: "Choose one from the list.",
   waiting: "{n} waiting",
   lost: "Connection lost, trying again …",
+  unasked: "Whether the agent {agent} waits cannot be found out: {problem}",
   clear: "Clear decided ({n})",
   back: "Back to the list",
   putOff: "later",

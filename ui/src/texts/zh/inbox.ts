@@ -9,6 +9,7 @@ const inbox: Texts["inbox"] = {
   choose: "请从列表中选择一项。",
   waiting: "{n} 项等待中",
   lost: "连接已断开，正在重试…",
+  unasked: "无法得知智能体 {agent} 是否在等待：{problem}",
   clear: "清除已处理项（{n}）",
   back: "返回列表",
   putOff: "稍后",
