@@ -96,7 +96,7 @@ pub async fn rm(args: RmArgs) -> Result<Exit, Failure> {
         let parent = awaited_by(&logs, trace).await?;
         if let Some(parent) = parent.filter(|parent| !traces.contains(parent) && !is_below(trace, &traces)) {
             return Err(Failure::error(format!(
-                "{trace} works for {parent}, which waits for it and would start it anew; to end both first: mainpath stop {parent}"
+                "{trace} works for {parent}, which waits for it and would start it again; to end both first: mainpath stop {parent}"
             )));
         }
     }

@@ -348,7 +348,7 @@ fn a_parent_that_is_killed_while_its_agent_works_is_interrupted_and_one_whose_ag
     let purged = asking.ok(&["purge", "--older-than", "1ms", "--yes"]);
     assert!(purged.contains("1 trace is kept: it is waiting for an approval or an answer"), "{purged}");
     assert!(purged.contains("1 trace is kept: it or what started it is waiting for an agent"), "{purged}");
-    let line = format!("{child} works for {parent}, which waits for it and would start it anew; ");
+    let line = format!("{child} works for {parent}, which waits for it and would start it again; ");
     asking.run(&["rm", "--yes", &child]).fails(1, &line);
     // Who allows everything in the run allows it to its agents.
     let done = asking.run(&["resume", "--yes", &parent]);
