@@ -3916,6 +3916,8 @@ export interface components {
             call: string;
             /** @description What is asked: `question`, `choices`, … */
             question: unknown;
+            /** @description Since when it waits: `expires_in` of the question counts from then. */
+            since: string;
             /** @description The tool. */
             tool: string;
             /** @description The trace that asks. */

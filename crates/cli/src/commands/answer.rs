@@ -76,6 +76,15 @@ async fn asking(logs: &Logs, named: TraceId) -> Result<TraceId, Failure> {
     let mut agents: Vec<TraceId> =
         below(logs, &named).await?.into_iter().filter(|wanted| wanted.asks).map(|wanted| wanted.at.trace).collect();
     agents.dedup();
+    // One that was answered already is not meant, where another still asks.
+    let mut open = Vec::new();
+    for agent in &agents {
+        let (log, state, bodies) = logs.read(agent).await?;
+        if questions(logs, &state, &bodies, &log.events).await?.iter().any(Question::is_open) {
+            open.push(agent.clone());
+        }
+    }
+    let agents = if open.is_empty() { agents } else { open };
     match agents.as_slice() {
         [] => Ok(named),
         [one] => Ok(one.clone()),

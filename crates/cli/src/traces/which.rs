@@ -1,13 +1,15 @@
 //! Which trace is meant where nobody names one: the one that waits, the last one of a folder, or the only one.
 
 use crate::exit::Failure;
+use crate::traces::mail::unread;
 use crate::traces::wanted::below;
 use crate::ui::text::{one_line, short};
 use mainpath::Logs;
 use mainpath::core::CallState;
 use mainpath::index::Row;
 use mainpath::listing::{refreshed, rows_of_logs};
-use mainpath::types::TraceId;
+use mainpath::runtime::Mail;
+use mainpath::types::{CallId, TraceId};
 use std::io::IsTerminal;
 
 /// So many traces are named where several could be meant.
@@ -67,6 +69,21 @@ pub async fn waiting(logs: &Logs, named: Option<&str>) -> Result<TraceId, Failur
             .map(|wanted| wanted.at.trace)
             .collect();
         agents.dedup();
+        // One that was decided on already is not meant, where another still waits.
+        let mut open = Vec::new();
+        for agent in &agents {
+            let (_, state, _) = logs.read(agent).await?;
+            let mail = unread(logs, agent, &state).await?;
+            let is_decided = |of: CallId| {
+                let decides =
+                    |mail: &Mail| matches!(mail, Mail::Approve { call, .. } | Mail::Deny { call, .. } if *call == of);
+                mail.iter().any(|(_, mail)| decides(mail))
+            };
+            if state.turn_calls().iter().any(|call| call.state == CallState::Asked && !is_decided(call.id)) {
+                open.push(agent.clone());
+            }
+        }
+        let agents = if open.is_empty() { agents } else { open };
         return match agents.as_slice() {
             [] => Ok(trace),
             [one] => Ok(one.clone()),

@@ -235,6 +235,7 @@ fn the_files_of_other_programs_are_read_and_what_has_no_effect_is_told() {
         notes,
         [
             "3: model gpt-5.5: not a model's name here (PROVIDER:NAME); the usual model is used",
+            "4: model_reasoning_effort: xhigh is taken as high; there are low, medium and high",
             "5: sandbox_mode read-only: denies write_text_file, edit_text_file, bash",
             "6: nickname_candidates has no effect here",
         ]

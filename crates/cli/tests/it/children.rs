@@ -361,6 +361,33 @@ fn a_parent_that_is_killed_while_its_agent_works_is_interrupted_and_one_whose_ag
 }
 
 #[test]
+fn of_two_agents_that_ask_the_one_that_was_answered_is_not_meant() {
+    let place = place();
+    std::fs::write(place.work.join("door.txt"), "a door\n").unwrap();
+    let server = server(|request| {
+        let answer = match (task(request.body()).as_str(), request.count("assistant")) {
+            ("Ask.", 0) => crate::questions::asks(&json!({})),
+            ("Ask.", _) => Answer::text("Asked."),
+            (_, 0) => Answer::call("agent", json!({"task": "Ask."})).and_call("agent", json!({"task": "Ask."})),
+            _ => Answer::text("Both have asked."),
+        };
+        answer.into()
+    });
+    let done = place.run_on(&server, &["--park", "--tools", "agent,ask_human", "Have it asked."]);
+    assert_eq!(done.code, 5, "{done:#?}");
+    let (parent, agents) = (root(&place), children(&place));
+    assert_eq!(agents.len(), 2);
+    let several = place.run(&["answer", &parent, "red"]);
+    assert!(several.code == 2 && several.err.contains("several agents"), "{several:#?}");
+    place.ok(&["answer", &agents[0], "red"]);
+    let told = place.ok(&["answer", &parent, "2"]);
+    assert!(told.starts_with(&format!("answered call 2.0 of {} (2: light blue)", agents[1])), "{told}");
+    assert_eq!(place.run(&["resume", &parent]).out, "Both have asked.\n");
+    let asked = place.events(&agents[0]).into_iter().find(|event| event["type"] == "run_finished");
+    assert!(asked.is_some());
+}
+
+#[test]
 fn an_agent_that_is_gone_keeps_nothing_else_from_being_asked() {
     let place = place();
     let model = delegating();

@@ -282,7 +282,8 @@ fn a_grader_that_crashes_never_ends_or_prints_nonsense_is_an_error_and_the_other
     let trace = ran(&place, ANSWERS, "What is it?");
     let graders = [
         ("crashes", "echo broken >&2; exit 3", "exit code 3: broken"),
-        ("is killed", "kill -9 $$", "sh: killed by signal 9"),
+        ("is killed", "kill -9 $$", "sh: killed by signal 9: it printed nothing"),
+        ("says why and is killed", "echo out of luck >&2; kill -9 $$", "sh: killed by signal 9: out of luck"),
         ("hangs", "sleep 1000", "it took longer than 1.0 s"),
         ("babbles", "echo nonsense", "its answer is not JSON: expected ident at line 1 column 2"),
         ("is silent", "exit 0", "it answered nothing"),
@@ -311,7 +312,7 @@ fn a_grader_that_crashes_never_ends_or_prints_nonsense_is_an_error_and_the_other
     place.quiet();
     // An error is no knowledge: it is tried again. What was found is not.
     let again = report(&place, &["s"]);
-    assert_eq!((again["graded"].as_u64(), again["known"].as_u64()), (Some(8), Some(2)));
+    assert_eq!((again["graded"].as_u64(), again["known"].as_u64()), (Some(9), Some(2)));
     let shown = place.run(&["eval", "s"]);
     assert!(shown.out.contains(&format!("! {trace}: exit code 3: broken")), "{shown:#?}");
 }

@@ -6,7 +6,7 @@ use crate::{Error, Trace};
 use mainpath_core::{State, pending};
 use mainpath_runtime::Waiting;
 use mainpath_runtime::wire::Projector;
-use mainpath_types::{CallId, EventId, LOG_VERSION, Millis, TraceId, Verdict, format_time};
+use mainpath_types::{CallId, EventId, LOG_VERSION, TraceId, Verdict, format_time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -150,10 +150,11 @@ impl Known {
     /// A call that waits for an answer.
     pub fn question(&self, call: CallId, state: &State, trace: &Trace) -> Option<Stamped<PendingQuestion>> {
         let ActionPlanned { tool, arguments, .. } = self.planned.get(&call)?.clone();
-        let now: Millis = (trace.host().runtime().config().clock)();
+        // Since then it is asked.
+        let asked = state.calls.get(call).map_or(state.log.now, |row| row.started);
         Some(Stamped {
             v: LOG_VERSION,
-            ts: format_time(now),
+            ts: format_time(asked),
             trace_id: state.trace.clone(),
             run_id: format!("{}/{}", state.trace, state.counts.runs),
             turn: state.counts.turns,

@@ -107,6 +107,8 @@ struct OpenQuestion {
     trace_id: TraceId,
     /// The call.
     call: String,
+    /// Since when it waits: `expires_in` of the question counts from then.
+    since: String,
     /// The tool.
     tool: String,
     /// What is asked: `question`, `choices`, …
@@ -116,7 +118,13 @@ struct OpenQuestion {
 impl From<Stamped<PendingQuestion>> for OpenQuestion {
     fn from(asked: Stamped<PendingQuestion>) -> OpenQuestion {
         let (trace_id, call) = (asked.trace_id.clone(), asked.call.to_string());
-        OpenQuestion { trace_id, call, tool: asked.tool.clone(), question: asked.arguments_json() }
+        OpenQuestion {
+            trace_id,
+            call,
+            since: asked.ts.clone(),
+            tool: asked.tool.clone(),
+            question: asked.arguments_json(),
+        }
     }
 }
 
