@@ -326,6 +326,13 @@ fn a_run_that_waits_for_a_person_on_another_machine_can_be_left_and_goes_on_late
     assert!(done.err.contains(&format!("needs approval: mainpath approve {remote}")), "{done:#?}");
     let trace = newest(&here);
     assert!(here.ok(&["show", &trace]).contains("status  waiting"));
+    // Where that machine cannot be asked, that is said, and nothing else.
+    drop(served);
+    let watched = here.run(&["watch", &trace]);
+    assert!(!watched.err.contains("damaged"), "{watched:#?}");
+    let answered = here.run(&["approve", &trace]);
+    assert!(answered.code == 1 && answered.err.contains(&format!("! cannot ask for {remote}")), "{answered:#?}");
+    let served = serve_at(&there, &address);
     // Nobody has decided: it is left again.
     assert_eq!(here.run(&["resume", &trace]).code, 5);
     here.ok(&["approve", &remote]);

@@ -179,7 +179,7 @@ impl Watching {
         for (trace, lane) in &mut self.lanes {
             let Some(problem) = lane.damage.take() else { continue };
             lane.is_damaged = true;
-            let problem = format!("the log is damaged: {problem}; everything before that was read");
+            let problem = order::unreadable(trace, &problem);
             if *trace == self.root {
                 return Err(Error::failed(problem));
             }

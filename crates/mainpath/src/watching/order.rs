@@ -142,10 +142,18 @@ impl Watching {
         for trace in self.below(child).into_iter().rev() {
             let Some(lane) = self.lanes.remove(&trace) else { continue };
             if let Some(problem) = lane.damage {
-                let problem = format!("the log is damaged: {problem}; everything before that was read");
+                let problem = unreadable(&trace, &problem);
                 self.ready.push_back(Seen::Damaged { trace: trace.clone(), problem });
             }
             self.ready.push_back(Seen::Closed(trace));
         }
+    }
+}
+
+/// Why a log cannot be read any further, in a line. One of another machine may only be out of reach.
+pub(super) fn unreadable(trace: &TraceId, problem: &str) -> String {
+    match trace.elsewhere() {
+        Some(_) => format!("{problem}; what comes after that is not seen here"),
+        None => format!("the log is damaged: {problem}; everything before that was read"),
     }
 }
