@@ -21,6 +21,8 @@ export default defineConfig({
     target: "es2023",
     // The policy allows no `data:` fonts or styles, and an inlined file could not be cached.
     assetsInlineLimit: 0,
+    // One file: a part of it that could not be loaded once would not be asked for again.
+    cssCodeSplit: false,
     modulePreload: { polyfill: false },
   },
   server: { proxy: { "/api": passed, "/v1": passed, "/ui/login": passed, "/openapi.json": passed } },

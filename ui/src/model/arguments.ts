@@ -1,6 +1,6 @@
 // How the arguments of a call are shown: what it would change as a difference, the rest as fields.
 import { around, diffLines, type DiffLine } from "./diff";
-import { visible } from "./visible";
+import { spelled } from "./spelled";
 
 export interface ShownArguments {
   path: string | null;
@@ -48,5 +48,5 @@ export function shownArguments(tool: string, text: string): ShownArguments {
 export function isSeenAtOnce(text: string): boolean {
   const said = Object.values(fields(text)).map((value) => (typeof value === "string" ? value : JSON.stringify(value)));
   const whole = said.join("\n");
-  return text.length <= 400 && whole.split("\n").length <= 8 && visible(whole) === whole && !/[ \t]{20}/.test(whole);
+  return text.length <= 400 && whole.split("\n").length <= 8 && spelled(whole) === whole && !/[ \t]{20}/.test(whole);
 }

@@ -1,7 +1,7 @@
 // A call as blocks of text to be read before it is approved: all of it, in order, with nothing folded away.
 import { diffLines, type DiffLine } from "../../model/diff";
 import { beginning } from "../../model/visible";
-import { spelled } from "./spelled";
+import { spelled } from "../../model/spelled";
 
 export type Block =
   | { is: "line"; name: string; text: string }

@@ -38,8 +38,9 @@ export function listed(approvals: readonly OpenCall[], questions: readonly OpenQ
     isLater: false,
   });
   const calls = approvals.map((asked): Waiting => ({ ...place(asked), kind: "approval", asked }));
-  calls.sort((a, b) => (a.kind === "approval" && b.kind === "approval" ? a.asked.since.localeCompare(b.asked.since) : 0));
-  return [...calls, ...questions.map((asked): Waiting => ({ ...place(asked), kind: "question", asked }))];
+  const asked = questions.map((asked): Waiting => ({ ...place(asked), kind: "question", asked }));
+  // Who has waited longest comes first.
+  return [...calls, ...asked].sort((a, b) => a.asked.since.localeCompare(b.asked.since));
 }
 
 /** What is shown, after the server was asked again. */
