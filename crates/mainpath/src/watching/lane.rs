@@ -95,3 +95,11 @@ impl Lane {
         Some(if next.id < self.from { 0 } else { next.ts })
     }
 }
+
+/// Why a log cannot be read any further, in a line. One of another machine may only be out of reach.
+pub(super) fn unreadable(trace: &TraceId, problem: &str) -> String {
+    match trace.elsewhere() {
+        Some(_) => format!("{problem}; what comes after that is not seen here"),
+        None => format!("the log is damaged: {problem}; everything before that was read"),
+    }
+}

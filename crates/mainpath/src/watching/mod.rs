@@ -179,7 +179,7 @@ impl Watching {
         for (trace, lane) in &mut self.lanes {
             let Some(problem) = lane.damage.take() else { continue };
             lane.is_damaged = true;
-            let problem = order::unreadable(trace, &problem);
+            let problem = lane::unreadable(trace, &problem);
             if *trace == self.root {
                 return Err(Error::failed(problem));
             }

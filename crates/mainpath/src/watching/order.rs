@@ -1,6 +1,6 @@
 //! Which event is the next of all that were read, and which traces are watched because of it.
 
-use super::lane::{Lane, Started};
+use super::lane::{Lane, Started, unreadable};
 use super::{BRIEFLY, Seen, Watching};
 use mainpath_types::{Event, EventKind, TraceId};
 use std::sync::Arc;
@@ -147,13 +147,5 @@ impl Watching {
             }
             self.ready.push_back(Seen::Closed(trace));
         }
-    }
-}
-
-/// Why a log cannot be read any further, in a line. One of another machine may only be out of reach.
-pub(super) fn unreadable(trace: &TraceId, problem: &str) -> String {
-    match trace.elsewhere() {
-        Some(_) => format!("{problem}; what comes after that is not seen here"),
-        None => format!("the log is damaged: {problem}; everything before that was read"),
     }
 }
