@@ -5,16 +5,38 @@ use crate::tables::{mark, signed, unsigned};
 use crate::{Below, Row, Wanted};
 use rusqlite::{Connection, Result, Statement, params};
 
-pub(crate) const WIDTH: usize = 15;
+/// The agents of a trace, theirs and so on: what it asked others to look back on or to grade is no work of its own.
+macro_rules! below {
+    () => {
+        "trace AS below WHERE below.id > trace.id || '@' AND below.id < trace.id || 'A' \
+         AND below.id NOT GLOB '*@reflect-*' AND below.id NOT GLOB '*@grade-*'"
+    };
+}
 
-pub(crate) const COLUMNS: &str = "trace.id, trace.created, trace.modified, trace.status, trace.reason, trace.turns, trace.tokens, trace.cost, \
-    trace.about, trace.model, trace.workspace, trace.task, trace.name, trace.agent, \
-    CASE trace.status WHEN 'waiting' THEN (SELECT coalesce(group_concat(CASE below.status WHEN 'running' THEN below.id END, ' '), '') \
-    FROM trace AS below WHERE below.id > trace.id || '@' AND below.id < trace.id || 'A' HAVING count(*) > 0) END";
+/// The columns that [`row`] reads, and how many they are.
+pub(crate) const WIDTH: usize = 15;
+pub(crate) const COLUMNS: &str = concat!(
+    "trace.id, trace.created, trace.modified, trace.status, trace.reason, trace.turns, trace.tokens, trace.cost, \
+     trace.about, trace.model, trace.workspace, trace.task, trace.name, trace.agent, \
+     CASE trace.status WHEN 'waiting' THEN \
+     (SELECT coalesce(group_concat(CASE below.status WHEN 'running' THEN below.id END, ' '), '') FROM ",
+    below!(),
+    " HAVING count(*) > 0) END"
+);
 
 /// Where a trace stands by its log and by those of its agents: what waits for agents that run runs itself.
-const STANDS: &str = "CASE WHEN trace.status = 'waiting' AND EXISTS(SELECT 1 FROM trace AS below \
-    WHERE below.id > trace.id || '@' AND below.id < trace.id || 'A' AND below.status = 'running') THEN 'running' ELSE trace.status END";
+const STANDS: &str = concat!(
+    "CASE WHEN trace.status = 'waiting' AND EXISTS(SELECT 1 FROM ",
+    below!(),
+    " AND below.status = 'running') THEN 'running' ELSE trace.status END"
+);
+
+/// Whether a trace waits, or one of its agents does.
+const MAY_ASK: &str = concat!(
+    "(trace.status = 'waiting' OR trace.status = 'running' AND EXISTS(SELECT 1 FROM ",
+    below!(),
+    " AND below.status = 'waiting'))"
+);
 
 pub(crate) fn row(row: &rusqlite::Row<'_>) -> Result<Row> {
     let number = |at: usize| row.get(at).map(unsigned);
@@ -68,8 +90,7 @@ pub(crate) fn page(db: &Connection, wanted: &Wanted) -> Result<Vec<Row>> {
          AND (?3 IS NULL OR {STANDS} = ?3) AND (?4 IS NULL OR agent = ?4)
          AND (?6 IS NULL OR modified >= ?6) AND (?7 IS NULL OR modified < ?7)
          AND (?8 IS NULL OR EXISTS(SELECT 1 FROM step WHERE step.trace = trace.n AND step.tool = ?8))
-         AND (NOT ?9 OR trace.status = 'waiting' OR trace.status = 'running' AND EXISTS(SELECT 1 FROM trace AS below
-              WHERE below.id > trace.id || '@' AND below.id < trace.id || 'A' AND below.status = 'waiting'))
+         AND (NOT ?9 OR {MAY_ASK})
          ORDER BY modified DESC, id LIMIT ?5"
     ))?;
     let most = i64::try_from(*most).unwrap_or(i64::MAX);

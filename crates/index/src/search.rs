@@ -77,11 +77,10 @@ pub(crate) fn search(db: &Connection, words: &Words, most: usize, after: Option<
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     let modified = after.map(|after| i64::try_from(after.at.modified).unwrap_or(i64::MAX));
     let (trace, seq) = (after.map(|after| after.at.trace.as_str()), after.map(|after| after.seq.0));
-    let own = WIDTH;
     let hits = query.query_map(params![words.matching, most, modified, trace, seq], |found| {
-        let text: String = found.get(own + 2)?;
+        let text: String = found.get(WIDTH + 2)?;
         let shown = shown(&text, &words.given);
-        Ok(Hit { row: row(found)?, seq: Seq(found.get(own)?), role: found.get(own + 1)?, shown })
+        Ok(Hit { row: row(found)?, seq: Seq(found.get(WIDTH)?), role: found.get(WIDTH + 1)?, shown })
     })?;
     hits.collect()
 }

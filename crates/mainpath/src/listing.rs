@@ -124,7 +124,9 @@ type Drives<'a> = dyn Fn(&TraceId) -> bool + Sync + 'a;
 /// Where a trace stands, by what its log says, whether anybody drives it, and where it waits for nothing but its agents, by where they stand:
 /// while one works it runs, and it is cut off with one of them, or where one has ended and was not heard.
 async fn stands(store: ScopedStore<'_>, state: &State, is_driven: bool, drives: &Drives<'_>) -> &'static str {
-    let waits_for_agents = || Waiting::among(&pending(state)).iter().all(|one| matches!(one, Waiting::Child(_)));
+    // Its own time goes on meanwhile.
+    let is_agent_or_time = |one: &Waiting| matches!(one, Waiting::Child(_) | Waiting::Timer);
+    let waits_for_agents = || Waiting::among(&pending(state)).iter().all(is_agent_or_time);
     match status(state) {
         "running" if !is_driven => INTERRUPTED,
         "waiting" if waits_for_agents() => stands_with_agents(store, state, is_driven, drives).await,

@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure, logs};
 use crate::runs::task::read_all;
 use crate::traces::asked::what;
 use crate::traces::questions::{Question, questions};
-use crate::traces::wanted::below;
+use crate::traces::wanted::agents_that_wait;
 use crate::ui::out::out;
 use crate::ui::person::person_only;
 use clap::Args;
@@ -73,18 +73,7 @@ async fn asking(logs: &Logs, named: TraceId) -> Result<TraceId, Failure> {
     if !questions(logs, &state, &bodies, &log.events).await?.is_empty() {
         return Ok(named);
     }
-    let mut agents: Vec<TraceId> =
-        below(logs, &named).await?.into_iter().filter(|wanted| wanted.asks).map(|wanted| wanted.at.trace).collect();
-    agents.dedup();
-    // One that was answered already is not meant, where another still asks.
-    let mut open = Vec::new();
-    for agent in &agents {
-        let (log, state, bodies) = logs.read(agent).await?;
-        if questions(logs, &state, &bodies, &log.events).await?.iter().any(Question::is_open) {
-            open.push(agent.clone());
-        }
-    }
-    let agents = if open.is_empty() { agents } else { open };
+    let agents = agents_that_wait(logs, &named, true).await?;
     match agents.as_slice() {
         [] => Ok(named),
         [one] => Ok(one.clone()),

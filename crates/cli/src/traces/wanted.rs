@@ -1,14 +1,15 @@
 //! The calls that a run waits with for a person's decision: its own, and those of the agents that it has started.
 
 use crate::exit::Failure;
+use crate::traces::mail::unread;
 use crate::traces::taking::taken;
 use crate::ui::print::{Made, Printer};
 use crate::ui::text::one_line;
 use crate::ui::whole::whole;
 use mainpath::Logs;
 use mainpath::core::pending;
-use mainpath::runtime::{Live, Waiting};
-use mainpath::types::{CallId, EventId, TraceId};
+use mainpath::runtime::{Live, Mail, Waiting};
+use mainpath::types::{CallId, EventId, Millis, TraceId};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -34,6 +35,8 @@ pub struct Wanted {
     pub asks: bool,
     /// What it takes from an agent, line by line.
     pub takes: Vec<String>,
+    /// Whether somebody has decided already, which is still to be read.
+    pub is_settled: bool,
 }
 
 impl Wanted {
@@ -74,11 +77,31 @@ pub async fn below(logs: &Logs, trace: &TraceId) -> Result<Vec<Wanted>, Failure>
             for event in log.events {
                 reader.print(&Live::Event(Arc::new(event)))?;
             }
-            found.extend(calls_of(&reader, child, &Waiting::among(&pending(&state))));
+            let mail = unread(logs, child, &state).await?;
+            let calls = calls_of(&reader, child, &Waiting::among(&pending(&state)));
+            found.extend(calls.into_iter().map(|one| Wanted { is_settled: is_settled(&mail, one.at.call), ..one }));
             above.push(child.clone());
         }
     }
     Ok(found)
+}
+
+/// The agents below a trace whose calls wait for an answer, or else for a decision. Those that have one are left out where others have none.
+pub async fn agents_that_wait(logs: &Logs, trace: &TraceId, asks: bool) -> Result<Vec<TraceId>, Failure> {
+    let mut found = below(logs, trace).await?;
+    found.retain(|wanted| wanted.asks == asks);
+    if found.iter().any(|wanted| !wanted.is_settled) {
+        found.retain(|wanted| !wanted.is_settled);
+    }
+    let mut agents: Vec<TraceId> = found.into_iter().map(|wanted| wanted.at.trace).collect();
+    agents.dedup();
+    Ok(agents)
+}
+
+/// Whether what waits in a mailbox decides on a call.
+fn is_settled(mail: &[(Millis, Mail)], of: CallId) -> bool {
+    let decides = |mail: &Mail| matches!(mail, Mail::Approve { call, .. } | Mail::Deny { call, .. } | Mail::Answer { call, .. } if *call == of);
+    mail.iter().any(|(_, mail)| decides(mail))
 }
 
 fn calls_of(printer: &Printer, trace: &TraceId, waiting: &[Waiting]) -> Vec<Wanted> {
@@ -88,6 +111,7 @@ fn calls_of(printer: &Printer, trace: &TraceId, waiting: &[Waiting]) -> Vec<Want
         folder: printer.folder.clone(),
         asks,
         takes: Vec::new(),
+        is_settled: false,
     };
     let approvals = waiting.iter().filter_map(|one| match one {
         Waiting::Approval(call) => Some(wanted(*call, false)),

@@ -1,15 +1,13 @@
 //! Which trace is meant where nobody names one: the one that waits, the last one of a folder, or the only one.
 
 use crate::exit::Failure;
-use crate::traces::mail::unread;
-use crate::traces::wanted::below;
+use crate::traces::wanted::agents_that_wait;
 use crate::ui::text::{one_line, short};
 use mainpath::Logs;
 use mainpath::core::CallState;
 use mainpath::index::Row;
 use mainpath::listing::{refreshed, rows_of_logs};
-use mainpath::runtime::Mail;
-use mainpath::types::{CallId, TraceId};
+use mainpath::types::TraceId;
 use std::io::IsTerminal;
 
 /// So many traces are named where several could be meant.
@@ -62,28 +60,7 @@ pub async fn waiting(logs: &Logs, named: Option<&str>) -> Result<TraceId, Failur
         if state.turn_calls().iter().any(|call| call.state == CallState::Asked) {
             return Ok(trace);
         }
-        let mut agents: Vec<TraceId> = below(logs, &trace)
-            .await?
-            .into_iter()
-            .filter(|wanted| !wanted.asks)
-            .map(|wanted| wanted.at.trace)
-            .collect();
-        agents.dedup();
-        // One that was decided on already is not meant, where another still waits.
-        let mut open = Vec::new();
-        for agent in &agents {
-            let (_, state, _) = logs.read(agent).await?;
-            let mail = unread(logs, agent, &state).await?;
-            let is_decided = |of: CallId| {
-                let decides =
-                    |mail: &Mail| matches!(mail, Mail::Approve { call, .. } | Mail::Deny { call, .. } if *call == of);
-                mail.iter().any(|(_, mail)| decides(mail))
-            };
-            if state.turn_calls().iter().any(|call| call.state == CallState::Asked && !is_decided(call.id)) {
-                open.push(agent.clone());
-            }
-        }
-        let agents = if open.is_empty() { agents } else { open };
+        let agents = agents_that_wait(logs, &trace, false).await?;
         return match agents.as_slice() {
             [] => Ok(trace),
             [one] => Ok(one.clone()),

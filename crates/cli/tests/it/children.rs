@@ -320,7 +320,8 @@ fn a_parent_that_is_killed_while_its_agent_works_is_interrupted_and_one_whose_ag
         ("Write the greeting.", _) => Reply::Stall(Answer::text("never"), 0),
         _ => delegates().into(),
     });
-    let process = place.start_run(&server, &["--yes", "Have it greeted."]);
+    // Its own time goes on meanwhile.
+    let process = place.start_run(&server, &["--yes", "--timeout", "10m", "Have it greeted."]);
     wait_until("the agent is asked", || server.count() == 2);
     assert!(place.ok(&["show", &root(&place)]).contains("status  running"), "its agent works");
     let listed = place.ok(&["ls", "--all"]);
@@ -385,6 +386,32 @@ fn of_two_agents_that_ask_the_one_that_was_answered_is_not_meant() {
     assert_eq!(place.run(&["resume", &parent]).out, "Both have asked.\n");
     let asked = place.events(&agents[0]).into_iter().find(|event| event["type"] == "run_finished");
     assert!(asked.is_some());
+}
+
+#[test]
+fn of_two_agents_that_wait_for_leave_the_one_that_was_decided_on_is_not_meant() {
+    let place = place();
+    place.config("context_window = 64000\n[experience]\nenabled = true\n");
+    let server = server(|request| {
+        let answer = match (task(request.body()).as_str(), request.count("assistant")) {
+            ("Note it.", 0) => {
+                Answer::call("knowledge_save", json!({"category": "tool_usage", "content": "It is so."}))
+            }
+            ("Note it.", _) => Answer::text("Noted."),
+            (_, 0) => Answer::call("agent", json!({"task": "Note it."})).and_call("agent", json!({"task": "Note it."})),
+            _ => Answer::text("Both have noted it."),
+        };
+        answer.into()
+    });
+    let done = place.run_on(&server, &["--park", "--tools", "agent,knowledge_save", "Have it noted."]);
+    assert_eq!(done.code, 5, "{done:#?}");
+    let (parent, agents) = (root(&place), children(&place));
+    let several = place.run(&["approve", &parent]);
+    assert!(several.code == 2 && several.err.contains("several agents"), "{several:#?}");
+    place.ok(&["deny", &agents[1], "No."]);
+    let told = place.ok(&["approve", &parent]);
+    assert!(told.starts_with(&format!("approved call 2.0 of {}", agents[0])), "{told}");
+    assert_eq!(place.run(&["resume", &parent]).out, "Both have noted it.\n");
 }
 
 #[test]

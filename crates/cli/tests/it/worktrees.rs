@@ -537,6 +537,10 @@ fn agents_that_can_write_nothing_are_in_nobodys_way() {
     // By what their parent may do: none of them can write.
     let (_, handed) = three_with(&["grep", "agent"], "default", &[]);
     assert_eq!((handed.len(), outcomes(&handed)), (3, 3), "{handed:#?}");
+    // By what the run may do, where commands are held to it.
+    let (place, handed) = three_with(&["bash", "write_text_file", "agent"], "default", &["--mode", "read-only"]);
+    assert_eq!((handed.len(), outcomes(&handed)), (3, 3), "{handed:#?}");
+    assert!(!place.work.join("a.txt").exists());
     // By what its rules deny.
     let tools = &["grep", "write_text_file", "agent"];
     let (_, handed) = three_with(tools, "default", &["--deny", "write_text_file"]);

@@ -1,5 +1,5 @@
 use crate::Place;
-use mainpath_index::Refreshed;
+use mainpath_index::{Refreshed, Wanted};
 use mainpath_store::Store;
 use mainpath_store::files::Mark;
 use mainpath_types::FinishReason;
@@ -218,4 +218,40 @@ async fn a_home_that_was_copied_without_its_notes_is_looked_through_once() {
     place.talk("b", &[("hi", "yes")]).await;
     let last = place.store.changed_since(&place.scope, &then.mark).unwrap();
     assert_eq!(last.traces, Some(BTreeSet::from(["b".parse().unwrap()])));
+}
+
+/// Where a trace stands, which of its agents run, and the traces of the lists of what runs, what waits and what may ask.
+fn stands(place: &Place, trace: &str) -> (String, Vec<String>, [Vec<String>; 3]) {
+    let rows = place.list();
+    let row = rows.iter().find(|row| row.trace.as_str() == trace).unwrap();
+    let running = row.below.iter().flat_map(|below| &below.running).map(ToString::to_string).collect();
+    let index = place.index();
+    let page = |status: Option<&str>, may_ask| {
+        let wanted = Wanted { most: 10, status: status.map(Into::into), may_ask, ..Wanted::default() };
+        index.page(&wanted).unwrap().iter().map(|row| row.trace.to_string()).collect()
+    };
+    (row.status.clone(), running, [page(Some("running"), false), page(Some("waiting"), false), page(None, true)])
+}
+
+#[tokio::test]
+async fn what_waits_runs_while_an_agent_of_it_does_and_is_asked_about_all_the_same() {
+    let place = Place::new();
+    let p = || vec!["p".to_string()];
+    place.ask("p").await;
+    assert_eq!(stands(&place, "p"), ("waiting".into(), vec![], [vec![], p(), p()]));
+    // Who looks back on it or grades it does not work for it; nor does another whose name begins as its does.
+    for other in ["p@reflect-5-001", "p@grade-5-001", "p-2@delegate-5-001"] {
+        place.talk(other, &[("Look.", "")]).await;
+    }
+    assert_eq!(stands(&place, "p").0, "waiting");
+    let (agent, below) = ("p@delegate-5-001", "p@delegate-5-001@explore-001-6-001");
+    place.talk(agent, &[("Do it.", "Done.")]).await;
+    assert_eq!(stands(&place, "p"), ("waiting".into(), vec![], [vec![], p(), p()]));
+    place.talk(below, &[("Find it.", "")]).await;
+    assert_eq!(stands(&place, "p"), ("running".into(), vec![below.into()], [p(), vec![], p()]));
+    // One that works itself is asked about for the sake of its agents.
+    place.talk("q", &[("Do it.", "")]).await;
+    assert_eq!(stands(&place, "q").2[2], p());
+    place.ask("q@delegate-5-001").await;
+    assert_eq!(stands(&place, "q").2[2], ["q", "p"]);
 }

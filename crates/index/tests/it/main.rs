@@ -72,30 +72,68 @@ impl Place {
         self.begin_with(trace, said.iter().map(|(asked, answered)| (Part::text(*asked), *answered)).collect()).await
     }
 
+    /// Has a model ask for leave to make a call, and lets the trace go.
+    pub(crate) async fn ask(&self, trace: &str) {
+        let lease = self.written(trace, |work| {
+            work.offer(InputKind::UserMessage(asked(Part::text("Do it."))));
+            let verdict =
+                Verdict { decision: Decision::Ask, rule: "builtin.ask".into(), reason: "It is asked.".into() };
+            let planned = PlannedCall { tool: Some("bash".into()), verdict: Some(verdict), ..PlannedCall::default() };
+            let call = Part::ToolCall { name: "bash".into(), arguments: "{}".into(), signature: None };
+            work.answer(vec![call], vec![planned]);
+        });
+        drop(lease.await);
+    }
+
     async fn begin_with(&self, trace: &str, said: Vec<(Part, &str)>) -> Lease {
+        let lease = self.written(trace, |work| {
+            for (text, answered) in said {
+                work.offer(InputKind::UserMessage(asked(text)));
+                if !answered.is_empty() {
+                    work.answer(vec![Part::text(answered)], Vec::new());
+                }
+            }
+        });
+        lease.await
+    }
+
+    /// Adds to a trace, which has a spec by then, and holds it.
+    async fn written(&self, trace: &str, write: impl FnOnce(&mut Work)) -> Lease {
         let id: TraceId = trace.parse().unwrap();
         let opened = self.store.lease(&self.scope, &id, true).await.unwrap();
-        let mut machine = Machine::fold(id, &opened.log.events);
-        let mut batch = Vec::new();
-        let mut offer = |machine: &mut Machine, kind: InputKind| {
-            let events = machine.handle(&Input::new(1_795_315_500_000, kind)).unwrap();
-            machine.commit(events.last().map_or(0, |event| event.id));
-            batch.extend(events);
-        };
+        let mut work = Work { machine: Machine::fold(id, &opened.log.events), batch: Vec::new() };
         if opened.log.head == 0 {
             let spec = Spec { workspace: "/work".into(), ..Spec::new("some:model", Profile::Trace) };
-            offer(&mut machine, InputKind::SetSpec { spec: Box::new(spec), by: None });
+            work.offer(InputKind::SetSpec { spec: Box::new(spec), by: None });
         }
-        for (asked, answered) in said {
-            let said = MessageQueued::new(vec![asked], 10, Principal::local_user());
-            offer(&mut machine, InputKind::UserMessage(said));
-            if let Some(model) = machine.state().model.filter(|_| !answered.is_empty()) {
-                let reply = Reply::new(model.request, vec![Part::text(answered)], Vec::new());
-                offer(&mut machine, InputKind::ModelFinished(Box::new(reply)));
-            }
-        }
-        let appended = self.store.append(&opened.lease, opened.log.head, batch).await;
+        write(&mut work);
+        let appended = self.store.append(&opened.lease, opened.log.head, work.batch).await;
         assert!(matches!(appended, Appended::Committed { .. }), "{appended:?}");
         opened.lease
+    }
+}
+
+fn asked(text: Part) -> MessageQueued {
+    MessageQueued::new(vec![text], 10, Principal::local_user())
+}
+
+/// What is decided, and will be appended at once.
+struct Work {
+    machine: Machine,
+    batch: Vec<Event>,
+}
+
+impl Work {
+    fn offer(&mut self, kind: InputKind) {
+        let events = self.machine.handle(&Input::new(1_795_315_500_000, kind)).unwrap();
+        self.machine.commit(events.last().map_or(0, |event| event.id));
+        self.batch.extend(events);
+    }
+
+    /// Answers the request that is under way, if one is.
+    fn answer(&mut self, parts: Vec<Part>, planned: Vec<PlannedCall>) {
+        if let Some(model) = self.machine.state().model {
+            self.offer(InputKind::ModelFinished(Box::new(Reply::new(model.request, parts, planned))));
+        }
     }
 }

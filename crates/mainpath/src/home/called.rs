@@ -56,9 +56,12 @@ impl Runner {
                     How::Exit(0) if ran.cut => Err("it answered with more than 4 MiB".into()),
                     How::Exit(0) => Ok(ran.stdout.to_vec()),
                     How::Exit(code) => Err(format!("exit code {code}: {said}")),
-                    // What it said before it was killed may be why.
-                    How::Signal(number) => Err(format!("{}: killed by signal {number}: {said}", program.words[0])),
-                    how => Err(went_wrong(how).map_or(said, |(_, why)| format!("{}: {why}", program.words[0]))),
+                    how => {
+                        let why = went_wrong(how).map(|(_, why)| why).unwrap_or_default();
+                        // What it said before it was killed may be why.
+                        let said = if matches!(how, How::Signal(_)) { format!(": {said}") } else { String::new() };
+                        Err(format!("{}: {why}{said}", program.words[0]))
+                    }
                 }
             }
             Runner::Address { post, limit } => {

@@ -110,18 +110,16 @@ impl Presets {
     /// The preset of this name, to be used. Errors: there is none, nobody has trusted it, or something in it is wrong.
     pub fn choose(&self, name: &str) -> Result<&Preset, Error> {
         let listed = self.get(name)?;
-        let faulty =
-            || listed.fault().map(|fault| Error::invalid(format!("the preset {name} cannot be used: {fault}")));
+        // Nobody trusts what is to be mended first.
+        if let Some(fault) = listed.fault() {
+            return Err(Error::invalid(format!("the preset {name} cannot be used: {fault}")));
+        }
         if let Some(why) = listed.distrust {
-            // Nobody trusts what is to be mended first.
-            if let Some(faulty) = faulty() {
-                return Err(faulty);
-            }
             let source = &listed.preset.source;
             let line = format!("the preset {name} ({source}) comes with this repository, and {}", why.words());
             return Err(Error::new(ErrorKind::Refused, line));
         }
-        faulty().map_or(Ok(&listed.preset), Err)
+        Ok(&listed.preset)
     }
 
     /// Trusts the file of a repository's preset, as it was read. Gives the presets that it holds. Errors: there is nothing to trust,

@@ -123,9 +123,7 @@ impl Following {
             Phase::Running => {}
             Phase::Idle | Phase::Elsewhere(_) => {
                 // Most often the end is among what was told already, and nobody need be asked.
-                while let Some(live) = self.watcher.told() {
-                    self.take(live).await?;
-                }
+                self.take_told().await?;
                 if self.ended || !self.telling.is_empty() {
                     return Ok(());
                 }
@@ -187,11 +185,17 @@ impl Following {
         }
     }
 
-    /// Takes what the log has beyond what was seen.
-    async fn catch_up(&mut self) -> Result<(), Error> {
+    /// Takes what was told already.
+    async fn take_told(&mut self) -> Result<(), Error> {
         while let Some(live) = self.watcher.told() {
             self.take(live).await?;
         }
+        Ok(())
+    }
+
+    /// Takes what the log has beyond what was seen.
+    async fn catch_up(&mut self) -> Result<(), Error> {
+        self.take_told().await?;
         if self.ended {
             return Ok(());
         }

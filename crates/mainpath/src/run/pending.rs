@@ -9,7 +9,7 @@ use mainpath_runtime::wire::Projector;
 use mainpath_types::{CallId, EventId, LOG_VERSION, TraceId, Verdict, format_time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// How long an agent on another machine is asked what it waits for.
@@ -50,13 +50,14 @@ impl Trace {
 
     /// All that waits for people, here and in the agents that it has started. Errors: its own log cannot be read.
     pub async fn waiting_calls(&self) -> Result<WaitingCalls, Error> {
-        let mut found = WaitingCalls::default();
+        let (mut found, mut silent) = (WaitingCalls::default(), BTreeSet::new());
         // Generations are few: an agent of the last starts none.
-        Box::pin(self.waiting_below(&mut found)).await?;
+        Box::pin(self.waiting_below(&mut found, &mut silent)).await?;
         Ok(found)
     }
 
-    async fn waiting_below(&self, found: &mut WaitingCalls) -> Result<(), Error> {
+    /// `silent`: the machines that did not answer, which are not waited for again.
+    async fn waiting_below(&self, found: &mut WaitingCalls, silent: &mut BTreeSet<String>) -> Result<(), Error> {
         let read = self.look().await?;
         let (calls, state) = (Known::of(&read, self)?, &read.state);
         let questions = Waiting::among(&pending(state)).into_iter().filter_map(|one| match one {
@@ -67,12 +68,17 @@ impl Trace {
         found.approvals.extend(calls.asked.into_values());
         for child in state.children.open().filter_map(|child| child.trace.clone()) {
             let below = Trace::new(self.host().clone(), child.clone());
-            let looked = Box::pin(below.waiting_below(found));
             let looked = match child.elsewhere() {
-                None => looked.await,
-                Some(there) => tokio::time::timeout(PATIENCE, looked)
-                    .await
-                    .unwrap_or_else(|_| Err(Error::failed(format!("{} does not answer", there.host)))),
+                None => Box::pin(below.waiting_below(found, silent)).await,
+                Some(there) if silent.contains(there.host) => Err(no_answer(there.host)),
+                Some(there) => {
+                    let looked = Box::pin(below.waiting_below(found, silent));
+                    let looked = tokio::time::timeout(PATIENCE, looked).await;
+                    looked.unwrap_or_else(|_| {
+                        silent.insert(there.host.to_string());
+                        Err(no_answer(there.host))
+                    })
+                }
             };
             // One that is not there waits for nobody, and is in nobody's way.
             if let Err(error) = looked {
@@ -81,6 +87,10 @@ impl Trace {
         }
         Ok(())
     }
+}
+
+fn no_answer(host: &str) -> Error {
+    Error::failed(format!("{host} does not answer"))
 }
 
 /// The first event that tells of a call which has no result yet.

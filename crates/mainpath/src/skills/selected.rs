@@ -6,7 +6,7 @@ use crate::skills::catalogue::is_allowed;
 use mainpath_core::estimate;
 use mainpath_runtime::Mail;
 use mainpath_skills::{LoadError, Skill, Skills, list_files, load_body};
-use mainpath_types::{LOAD_RESOURCE, Part, RUN_SCRIPT, SkillBy, SkillSelected, Spec};
+use mainpath_types::{AppliedPreset, LOAD_RESOURCE, Part, RUN_SCRIPT, SkillBy, SkillSelected, Spec};
 use sha2::{Digest, Sha256};
 use std::path::Path;
 
@@ -60,7 +60,7 @@ pub fn selected(skill: &Skill, by: SkillBy, reason: &str) -> Result<SkillSelecte
 /// here: those are left out. Errors: there is none of a name, or it cannot be read, or there are no skills here at all.
 pub fn preloads(spec: &Spec, shelf: Option<&Shelf>) -> Result<Vec<Mail>, Error> {
     let Some(only) = spec.skills.only.as_ref().filter(|only| !only.is_empty()) else { return Ok(Vec::new()) };
-    let preset = spec.preset.as_ref().filter(|preset| preset.skills == spec.skills.only);
+    let preset = said_by(spec);
     let wrong = |why: String| match preset {
         Some(preset) => Error::invalid(format!("skills of the preset {}: {why}", preset.name)),
         None => Error::of_field("skills", format_args!(": {why}")),
@@ -76,6 +76,11 @@ pub fn preloads(spec: &Spec, shelf: Option<&Shelf>) -> Result<Vec<Mail>, Error> 
     let is_told = |name: &String| spec.skills.listed.iter().any(|listed| listed.skill == *name);
     let is_builtin = |name: &String| found.skills.iter().any(|s| s.card.name == *name && s.location.place().is_none());
     only.iter().filter(|name| !of_preset || is_told(name) || !is_builtin(name)).map(load).collect()
+}
+
+/// The preset that named the skills, if it was one.
+fn said_by(spec: &Spec) -> Option<&AppliedPreset> {
+    spec.preset.as_ref().filter(|preset| preset.skills == spec.skills.only)
 }
 
 /// What is wrong with a name, and what to do.
@@ -140,9 +145,9 @@ pub fn select_named(text: &str, spec: &Spec, shelf: Option<&Shelf>) -> Result<Op
     }
     let skill = found.choose(name, None).map_err(|why| Error::failed(with_help(&found, name, &why.to_string())))?;
     if !is_allowed(&spec.skills, skill) {
-        let of = match &spec.preset {
-            Some(preset) if preset.skills == spec.skills.only => format!("the preset {}", preset.name),
-            _ => "this run (--skill)".into(),
+        let of = match said_by(spec) {
+            Some(preset) => format!("the preset {}", preset.name),
+            None => "this run (--skill)".into(),
         };
         return Err(Error::failed(format!("the skill {name} is not among those of {of}")));
     }

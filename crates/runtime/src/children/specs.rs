@@ -55,15 +55,16 @@ pub trait ChildSpecs: Send + Sync {
     /// What a child is. Errors: there can be none; one line for the parent's model, such as that there is no preset of that name.
     fn child(&self, parent: Parent<'_>, asked: &AgentCall) -> Result<ChildAgent, String>;
 
-    /// Whether a child may change files of the workspace. One that cannot be made is taken for one that may.
-    fn may_write(&self, parent: Parent<'_>, asked: &AgentCall) -> bool {
+    /// Whether a child may change files of the workspace. One that cannot be made is taken for one that may. `confined`: whether processes
+    /// are held here to what their run may write.
+    fn may_write(&self, parent: Parent<'_>, asked: &AgentCall, confined: bool) -> bool {
         if asked.mode.is_read_only() {
             return false;
         }
         // Without a preset it has what its parent has.
         match asked.agent_type {
-            None => writes(parent.spec),
-            Some(_) => self.child(parent, asked).map_or(true, |agent| writes(&agent.spec)),
+            None => writes(parent.spec, confined),
+            Some(_) => self.child(parent, asked).map_or(true, |agent| writes(&agent.spec, confined)),
         }
     }
 
@@ -73,12 +74,14 @@ pub trait ChildSpecs: Send + Sync {
     }
 }
 
-/// Whether some tool may change files. Of those that come later nobody knows.
-fn writes(spec: &Spec) -> bool {
+/// Whether some tool may change files, or one that a pattern lets come later.
+fn writes(spec: &Spec, confined: bool) -> bool {
     use EffectClass::*;
+    let is_read_only = spec.access == Access::ReadOnly;
     let may = |tool: &&ToolSpec| match tool.effect {
-        // Commands are confined to what may be written.
-        LocalWrite | ProcessControl => spec.access != Access::ReadOnly,
+        // Rules deny it in such a run whoever approves it.
+        LocalWrite => !is_read_only,
+        ProcessControl => !(is_read_only && confined),
         UiControl | SideEffecting => true,
         ReadOnly | Idempotent | MessageSend | AskPerson | StartChild => false,
     };

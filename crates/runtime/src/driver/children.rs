@@ -10,8 +10,8 @@ use mainpath_core::{
 use mainpath_store::StoreError;
 use mainpath_tools::{AgentCall, EvaluateTool, Tool};
 use mainpath_types::{
-    CallId, ChildMode, ChildOutcome, ChildPlace, EffectClass, Event, EventId, EventKind, GoalId, HandedBack, Share,
-    Spec, SubTraceCompleted, ToolOutput, TraceId,
+    Access, CallId, ChildMode, ChildOutcome, ChildPlace, EffectClass, Event, EventId, EventKind, GoalId, HandedBack,
+    Share, Spec, SubTraceCompleted, ToolOutput, TraceId,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -102,11 +102,12 @@ impl Driver {
         let may_write = match self.parent_spec().await? {
             Ok(spec) => {
                 let depth = spec.limits.children.depth.saturating_sub(1);
+                let confined = spec.access == Access::ReadOnly && self.shared.config.launcher.support().can_confine();
                 let share = Share { children: spec.limits.children.in_all, depth, ..Share::default() };
                 let state = self.machine.state();
                 let (trace, run) = (&state.trace, state.counts.runs);
                 let parent = Parent { trace, spec: &spec, run, share: &share, child_run: 1, folder: None };
-                self.shared.config.children.may_write(parent, asked)
+                self.shared.config.children.may_write(parent, asked, confined)
             }
             Err(_) => !asked.mode.is_read_only(),
         };

@@ -7,11 +7,12 @@ use crate::access::scope::Scope;
 use crate::call::{Answer, Call, Nothing};
 use crate::problem::{Kind, Problem};
 use crate::route::{Route, group};
+use futures_util::future::join_all;
 use mainpath::event::Stamped;
 use mainpath::index::{Row, Wanted};
 use mainpath::trace::ApprovedFor;
 use mainpath::types::{TraceId, Verdict};
-use mainpath::{PendingCall, PendingQuestion, Unasked, WaitingCalls};
+use mainpath::{Error, PendingCall, PendingQuestion, Unasked, WaitingCalls};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -158,22 +159,29 @@ async fn waiting(call: &Call<PartQuery>) -> Result<TracesPart, Problem> {
     call.query.read(&call.host, wanted).await
 }
 
+/// What was found in a trace.
+struct Looked {
+    trace: TraceId,
+    found: Result<WaitingCalls, Error>,
+}
+
 /// What waits for people in these traces.
 async fn waiting_in(call: &Call<PartQuery>, rows: Vec<Row>) -> WaitingCalls {
     let mut all = WaitingCalls::default();
-    for row in rows {
-        let looked = match call.host.trace(&row.trace).await {
-            Ok(trace) => trace.waiting_calls().await,
-            Err(error) => Err(error),
-        };
-        match looked {
+    // At the same time: another machine may let them wait.
+    let looks = rows.into_iter().map(async |row| match call.host.trace(&row.trace).await {
+        Ok(trace) => Looked { trace: row.trace, found: trace.waiting_calls().await },
+        Err(error) => Looked { trace: row.trace, found: Err(error) },
+    });
+    for Looked { trace, found } in join_all(looks).await {
+        match found {
             Ok(WaitingCalls { approvals, questions, unasked }) => {
                 all.approvals.extend(approvals);
                 all.questions.extend(questions);
                 all.unasked.extend(unasked);
             }
             // It keeps no other from being listed.
-            Err(error) => all.unasked.push(Unasked { trace_id: row.trace, problem: error.message().into() }),
+            Err(error) => all.unasked.push(Unasked { trace_id: trace, problem: error.message().into() }),
         }
     }
     all
