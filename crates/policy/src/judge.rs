@@ -146,10 +146,7 @@ fn decide(rules: &Rules, facts: &CallFacts, findings: &[Finding]) -> Verdict {
     // A rule that denies the tool says more than that it is not offered.
     let denied = strongest.is_some_and(|found| found.decision == Decision::Deny && found.by_rule);
     if !denied && !rules.allowed_tools.contains(&facts.tool) {
-        let reason = format!(
-            "The tool \"{}\" is not among the tools of this run (--tools, or those of its preset).",
-            facts.tool
-        );
+        let reason = format!("The tool \"{}\" is not among the tools of this run.", facts.tool);
         return verdict(Decision::Deny, NOT_GIVEN, reason);
     }
     let Some(found) = strongest else {

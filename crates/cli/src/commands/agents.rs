@@ -168,13 +168,7 @@ fn described(listed: &Listed) -> Result<(), Failure> {
         ("from", Some(source.into())),
         ("standing", standing),
         // What a faulty one says of tools may be what cannot be read.
-        (
-            "tools",
-            match tools {
-                Some(tools) => Some(words(tools)),
-                None => listed.faults.is_empty().then(|| "all".into()),
-            },
-        ),
+        ("tools", tools.as_ref().map(|tools| words(tools)).or_else(|| listed.faults.is_empty().then(|| "all".into()))),
         ("denied", Some(denied_tools.join(", ")).filter(|text| !text.is_empty())),
         ("commands", Some(commands.join(", ")).filter(|text| !text.is_empty())),
         ("limits", Some(limits).filter(|text| !text.is_empty())),

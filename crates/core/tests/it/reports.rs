@@ -255,7 +255,7 @@ fn a_call_denied_only_for_want_of_a_person_is_to_be_approved_and_one_that_a_rule
 
 #[test]
 fn a_tool_that_the_run_was_not_given_is_to_be_given() {
-    let reason = "The tool \"web_fetch\" is not among the tools of this run (--tools, or those of its preset).";
+    let reason = "The tool \"web_fetch\" is not among the tools of this run.";
     let agent = insisting(&denied_by("web_fetch", "builtin.allowed-tools", reason));
     assert_eq!(helps(&agent), Help::Give(call("4.0")));
     for call in agent.state().calls.iter() {
