@@ -320,7 +320,8 @@ fn new(args: &NewArgs) -> Result<Exit, Failure> {
             Some(_) => format!("one in {}", place(other)),
             None => "the built-in skill of this name".into(),
         };
-        eprintln!("! it takes the place of {what}");
+        let once = if args.user { "" } else { "once it is trusted, " };
+        eprintln!("! {once}it takes the place of {what}");
     }
     out(&format!("made {}", one_line(&file.display().to_string())))?;
     if !args.user {

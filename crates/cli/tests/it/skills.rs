@@ -356,7 +356,10 @@ fn what_is_off_is_said_where_one_looks_and_nothing_is_advised_that_cannot_be_don
     // Without skills there are none to name.
     place.run_on(&server, &["--no-skills", "/fine now"]).fails(2, "there is no skill or command /fine, and no skills");
     let made = place.run(&["skills", "new", "planning"]);
-    assert!(made.err.contains("! it takes the place of the built-in skill of this name"), "{made:#?}");
+    assert!(
+        made.err.contains("! once it is trusted, it takes the place of the built-in skill of this name"),
+        "{made:#?}"
+    );
     drop(fine);
 }
 
