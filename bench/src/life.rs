@@ -10,6 +10,7 @@ use mainpath_types::{
     MessageQueued, Part, PlannedCall, Principal, Spec, ToolOutput, ToolSpec, TraceId, Usage, Verdict,
 };
 use std::path::Path;
+use std::sync::Arc;
 
 /// The tool that starts an agent.
 const AGENT: &str = "agent";
@@ -35,7 +36,7 @@ impl Life {
     pub fn log(self, trace: &TraceId) -> Result<Vec<Event>, Fail> {
         let mut teller =
             Teller { machine: Machine::new(trace.clone()), log: Vec::with_capacity(self.events), at: BEGAN };
-        teller.offer(InputKind::SetSpec { spec: Box::new(self.spec()), by: None })?;
+        teller.offer(InputKind::SetSpec { spec: Arc::new(self.spec()), by: None })?;
         let mut agents = self.agents;
         for question in 0.. {
             let parts = vec![Part::text(task(&format!("q-{question}"), 120 + question % 200))];

@@ -10,6 +10,7 @@ use mainpath_types::{
     ToolSpec, Verdict,
 };
 use std::hint::black_box;
+use std::sync::Arc;
 
 /// An agent that calls a tool in every turn, and whose window is never full.
 struct Agent {
@@ -23,7 +24,7 @@ impl Agent {
         let limits = Limits { turns: None, calls: None, inject_every: None, ..Limits::default() };
         let spec = Spec { tools: vec![look], limits, context_window: 1 << 30, ..Spec::new("bench", Profile::Trace) };
         let mut agent = Agent { machine: Machine::new("packing".parse()?), now: 1 };
-        agent.takes(InputKind::SetSpec { spec: Box::new(spec), by: None })?;
+        agent.takes(InputKind::SetSpec { spec: Arc::new(spec), by: None })?;
         let parts = vec![Part::text("Look around until you have seen everything.")];
         let said = MessageQueued::new(parts, 12, Principal::local_user());
         agent.takes(InputKind::UserMessage(said))?;

@@ -16,6 +16,7 @@ use mainpath_types::{
 };
 use std::hint::black_box;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Calls as models make them.
 const CALLS: [(&str, &str); 4] = [
@@ -42,7 +43,7 @@ pub(super) fn denied(trace: &TraceId, workspace: &Path, calls: &[(&str, &str)]) 
     let tools = names.into_iter().map(|name| ToolSpec { name: name.into(), ..ToolSpec::default() }).collect();
     let mut of = Spec { workspace: workspace.display().to_string(), tools, ..spec("scripted".into()) };
     of.limits.repeated_failures = None;
-    offer(&mut machine, InputKind::SetSpec { spec: Box::new(of), by: None })?;
+    offer(&mut machine, InputKind::SetSpec { spec: Arc::new(of), by: None })?;
     let said = MessageQueued::new(vec![Part::text("Do it.")], 10, Principal::local_user());
     offer(&mut machine, InputKind::UserMessage(said))?;
     for turn in calls.chunks(4) {

@@ -6,6 +6,7 @@ use mainpath_core::{
 };
 use mainpath_types::{CallId, Decision, Delta, MessageQueued, Part, PlannedCall, Principal, Spec, ToolOutput, Verdict};
 use serde_json::json;
+use std::sync::Arc;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (mut agent, mut log, user) = (Machine::new("demo".parse()?), Log::default(), Principal::local_user());
@@ -35,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let said =
         |text: &str| InputKind::UserMessage(MessageQueued::new(vec![Part::text(text)], estimate(text), user.clone()));
     let reply = |request, parts, calls| InputKind::ModelFinished(Box::new(Reply::new(request, parts, calls)));
-    offer(&mut agent, InputKind::SetSpec { spec: Box::new(spec), by: None })?;
+    offer(&mut agent, InputKind::SetSpec { spec: Arc::new(spec), by: None })?;
 
     // 1. A user message. The state now demands model request 1.
     offer(&mut agent, said("What is a heron?"))?;

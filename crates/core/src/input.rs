@@ -9,6 +9,7 @@ use mainpath_types::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Something happened outside. It may be refused, and then changes nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -40,7 +41,7 @@ pub enum InputKind {
     /// The agent is to be this from the next turn on.
     SetSpec {
         /// The whole spec. Boxed, as it is large and rare.
-        spec: Box<Spec>,
+        spec: Arc<Spec>,
         /// Who changes it, if that is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<Principal>,

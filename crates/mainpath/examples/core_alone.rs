@@ -4,6 +4,7 @@
 use mainpath::core::{Input, InputKind, Machine, Reply, estimate};
 use mainpath::types::{MessageQueued, Part, Principal, Spec};
 use serde_json::json;
+use std::sync::Arc;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     talk()?.iter().for_each(|event| println!("{event}"));
@@ -18,7 +19,7 @@ pub fn talk() -> Result<Vec<&'static str>, Box<dyn std::error::Error>> {
     let question =
         MessageQueued::new(vec![Part::text("Which bird?")], estimate("Which bird?"), Principal::local_user());
     let inputs = [
-        InputKind::SetSpec { spec: Box::new(spec), by: None },
+        InputKind::SetSpec { spec: Arc::new(spec), by: None },
         InputKind::UserMessage(question),
         InputKind::ModelFinished(Box::new(Reply::new(1, vec![Part::text("A heron.")], vec![]))),
     ];

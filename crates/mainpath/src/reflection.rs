@@ -10,6 +10,7 @@ use mainpath_store::Once;
 use mainpath_store::scheduler::system_clock;
 use mainpath_types::{MessageMode, Part, Protocol, Spent, TraceId, format_time};
 use sha2::{Digest, Sha256};
+use std::sync::Arc;
 
 impl Trace {
     /// Has its agent look back on its work, in a trace of its own, and keep what it learned; follows that. `focus`: what to look at above all.
@@ -74,7 +75,7 @@ impl Installation {
         let parts = [PROMPT].into_iter().chain(focus.map(|_| FOCUS)).chain(focus).map(Part::text).collect();
         let typed = focus.map(|_| 2);
         let said = Mail::Message { mode: MessageMode::Message, parts, typed };
-        for (mail, name) in [(Mail::SetSpec { spec: Box::new(spec) }, "spec"), (said, "said")] {
+        for (mail, name) in [(Mail::SetSpec { spec: Arc::new(spec) }, "spec"), (said, "said")] {
             runtime.send_once(scope, &new, &mail, part(name)).await?;
         }
         Ok(new)

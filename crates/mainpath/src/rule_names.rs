@@ -78,8 +78,7 @@ fn one_word(pattern: &str) -> Option<String> {
 
 /// The tools that an installation has and could have.
 fn known(home: &Home, tools: &Tools) -> Vec<String> {
-    let mut names: Vec<String> = tools.specs().into_iter().map(|tool| tool.name).collect();
-    names.extend(tools.hidden());
+    let mut names = tools.names();
     names.extend(optional(home));
     names
 }

@@ -230,10 +230,8 @@ fn bound_all(policy: &mut Policy, lists: &[Vec<String>]) -> Result<(), Error> {
 /// Holds the single rules that an agent is given in code to the tools that there are, and to `others`, the names of those that could be.
 /// Errors: one cannot be read, misspells a tool, or is about an argument that its tool does not have.
 pub(crate) fn check_given(rules: &RunRules, tools: &Tools, others: &[String]) -> Result<(), Error> {
-    let specs = tools.specs();
-    let hidden = tools.hidden();
-    let names = specs.iter().map(|tool| &tool.name).chain(&hidden).chain(others);
-    let names: Vec<&str> = names.map(String::as_str).collect();
+    let names = tools.names();
+    let names: Vec<&str> = names.iter().chain(others).map(String::as_str).collect();
     let policy = check_singles(rules, |pattern| check_slip(pattern, &names))?;
     check_arguments(&policy, Layer::Run, tools)
 }
@@ -277,9 +275,8 @@ fn check_breakpoints(rules: &RunRules, check: &impl Fn(&str) -> Result<(), Strin
 pub(crate) fn checking(make: MakePolicy, tools: Tools, others: &'static [&'static str]) -> MakePolicy {
     Arc::new(move |workspace, run| {
         let policy = make(workspace, run)?;
-        let (specs, hidden) = (tools.specs(), tools.hidden());
-        let names = specs.iter().map(|tool| &tool.name).chain(&hidden).map(String::as_str);
-        let names: Vec<&str> = names.chain(others.iter().copied()).collect();
+        let names = tools.names();
+        let names: Vec<&str> = names.iter().map(String::as_str).chain(others.iter().copied()).collect();
         for rule in policy.rules().iter().filter(|rule| rule.layer != Layer::Builtin) {
             for pattern in &rule.matches {
                 check_slip(pattern, &names)
@@ -294,6 +291,9 @@ pub(crate) fn checking(make: MakePolicy, tools: Tools, others: &'static [&'stati
 /// Holds the rules of a layer to the arguments of the tools that there are. Errors: a rule is about an argument that its tool does
 /// not have.
 fn check_arguments(policy: &Policy, layer: Layer, tools: &Tools) -> Result<(), Error> {
+    if !policy.rules().iter().any(|rule| rule.layer == layer) {
+        return Ok(());
+    }
     let specs = tools.specs();
     let schemas: Vec<(&str, &Value)> = specs.iter().map(|tool| (tool.name.as_str(), &*tool.input_schema)).collect();
     Ok(policy.check_arguments(layer, &schemas)?)

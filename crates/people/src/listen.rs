@@ -5,7 +5,7 @@ use crate::people::{People, seconds};
 use bytes::Bytes;
 use http::HeaderMap;
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -63,14 +63,19 @@ async fn answer(
     desk: &dyn Desk,
 ) -> Result<hyper::Response<Full<Bytes>>, Infallible> {
     let (parts, body) = request.into_parts();
-    let response = match Limited::new(body, LARGEST).collect().await {
-        Ok(body) => {
+    let is_too_large = body.size_hint().lower() > u64::try_from(LARGEST).unwrap_or(u64::MAX);
+    let body = match is_too_large {
+        true => None,
+        false => Limited::new(body, LARGEST).collect().await.ok(),
+    };
+    let response = match body {
+        Some(body) => {
             let body = body.to_bytes();
             let headers: &HeaderMap = &parts.headers;
             let request = Request { method: parts.method.as_str(), path: parts.uri.path(), headers, body: &body };
             handle(request, people.keys(), desk, seconds()).await
         }
-        Err(_) => Response::refused(413, "the body is too large, or broke off"),
+        None => Response::refused(413, "the body is too large, or broke off"),
     };
     let mut answer = hyper::Response::new(Full::new(Bytes::from(response.body.to_string())));
     *answer.status_mut() =

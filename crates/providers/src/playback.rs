@@ -2,11 +2,11 @@
 
 use crate::codec::Codec;
 use crate::neutral::Neutral;
-use crate::player::{Player, messages_of, stream_parts, used_up};
+use crate::player::{Player, stream_parts, turns_in, used_up};
 use crate::provider::{Call, Fut, Provider};
 use crate::script::{BadScript, ScriptTurn};
 use crate::substitutions::Substitutions;
-use mainpath_types::{Delta, ModelError, ModelReply, Part, Role, StopReason, Usage};
+use mainpath_types::{Delta, ModelError, ModelReply, Part, StopReason, Usage};
 
 /// A model that gives recorded answers in order: the one whose place is the number of assistant messages in the request.
 /// When there is none left, it says so.
@@ -56,7 +56,7 @@ impl Provider for Playback {
         deltas: &'a mut (dyn FnMut(Delta) + Send),
     ) -> Fut<'a, Result<ModelReply, ModelError>> {
         Box::pin(async move {
-            let place = messages_of(&call.body)?.iter().filter(|message| message.role == Role::Assistant).count();
+            let place = turns_in(&call.body)?;
             match self.answers.get(place) {
                 None => Ok(used_up("recording", call.head, deltas)),
                 Some(Answer::Substituted(turn)) => self.player.play(turn, call, deltas).await,

@@ -4,8 +4,9 @@ use crate::provider::Call;
 use crate::script::ScriptTurn;
 use crate::words::{error, snippet};
 use bytes::Bytes;
-use mainpath_types::{Delta, Message, ModelError, ModelErrorKind, ModelReply, Part, RequestHead, StopReason};
+use mainpath_types::{Delta, ModelError, ModelErrorKind, ModelReply, Part, RequestHead, Role, StopReason};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::{Mutex, PoisonError};
@@ -59,18 +60,27 @@ fn request_is_retry_of(failed: &mut HashMap<u64, u32>, conversation: u64, reques
     request.checked_sub(first).filter(|retry| *retry > 0)
 }
 
-/// The messages in a neutral request body.
-pub(crate) fn messages_of(body: &[Bytes]) -> Result<Vec<Message>, ModelError> {
+/// The messages in a neutral request body, or as much of each as is asked for.
+pub(crate) fn messages_of<M: DeserializeOwned>(body: &[Bytes]) -> Result<Vec<M>, ModelError> {
     #[derive(Deserialize)]
-    struct Body {
-        messages: Vec<Message>,
+    struct Body<M> {
+        messages: Vec<M>,
     }
     let joined = body.concat();
-    let body: Body = serde_json::from_slice(&joined).map_err(|why| {
+    let body: Body<M> = serde_json::from_slice(&joined).map_err(|why| {
         let message = format!("scripted model: the request is not in the neutral format ({why}): {}", snippet(&joined));
         error(ModelErrorKind::BadRequest, message)
     })?;
     Ok(body.messages)
+}
+
+/// How often the model has answered in a neutral request body.
+pub(crate) fn turns_in(body: &[Bytes]) -> Result<usize, ModelError> {
+    #[derive(Deserialize)]
+    struct Said {
+        role: Role,
+    }
+    Ok(messages_of::<Said>(body)?.iter().filter(|said| said.role == Role::Assistant).count())
 }
 
 /// The answer of a model that has nothing more to play.

@@ -2,7 +2,7 @@
 
 use crate::codec::Codec;
 use crate::neutral::Neutral;
-use crate::player::{Player, messages_of, used_up};
+use crate::player::{Player, messages_of, turns_in, used_up};
 use crate::provider::{Call, Fut, Provider};
 use crate::script::{Script, ScriptTurn};
 use mainpath_types::{Delta, Message, ModelError, ModelReply, Part, Role};
@@ -23,7 +23,14 @@ impl Scripted {
         Scripted { script, player: Player::default() }
     }
 
-    fn turn_for(&self, messages: &[Message]) -> Option<&ScriptTurn> {
+    fn turn_for(&self, call: &Call<'_>) -> Result<Option<&ScriptTurn>, ModelError> {
+        if self.script.turns.iter().any(|turn| turn.when.is_some()) {
+            return Ok(self.turn_by_words(&messages_of(&call.body)?));
+        }
+        Ok(self.script.turns.get(turns_in(&call.body)?))
+    }
+
+    fn turn_by_words(&self, messages: &[Message]) -> Option<&ScriptTurn> {
         let mut place = 0;
         let mut news = String::new();
         for message in messages {
@@ -73,11 +80,9 @@ impl Provider for Scripted {
         deltas: &'a mut (dyn FnMut(Delta) + Send),
     ) -> Fut<'a, Result<ModelReply, ModelError>> {
         Box::pin(async move {
-            let messages = messages_of(&call.body)?;
-            let Some(turn) = self.turn_for(&messages) else {
+            let Some(turn) = self.turn_for(&call)? else {
                 return Ok(used_up("script", call.head, deltas));
             };
-            drop(messages);
             self.player.play(turn, call, deltas).await
         })
     }

@@ -6,6 +6,7 @@ use mainpath_types::{
     Seq, SkillBy, SkillSelected, Spec, ToolOutput, TraceNamed, typed,
 };
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// What is sent. Who sent it is stamped by the store.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -14,7 +15,7 @@ pub enum Mail {
     /// The agent is to be this from the next turn on.
     SetSpec {
         /// The whole spec.
-        spec: Box<Spec>,
+        spec: Arc<Spec>,
     },
     /// Something said.
     Message {
@@ -273,7 +274,7 @@ impl Mail {
                 *conversation = conversation.take().map(|name| vault.redact(&name));
                 *id = id.take().map(|id| vault.redact(&id));
             }
-            Mail::SetSpec { spec } => vault.redact_spec(spec)?,
+            Mail::SetSpec { spec } => vault.redact_spec(Arc::make_mut(spec))?,
             Mail::SelectSkill { skill } => {
                 vault.redact_parts(&mut skill.parts);
                 skill.reason = vault.redact(&skill.reason);

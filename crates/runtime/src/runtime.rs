@@ -217,7 +217,7 @@ impl Shared {
     ) -> Result<Driver, DriveError> {
         let Beginning { spec, said, prepared } = beginning;
         let mut driver = Driver::open(Arc::clone(self), Arc::clone(handle), scope.clone(), trace, true).await?;
-        let mut beginning = vec![InputKind::SetSpec { spec: Box::new(spec), by: Some(scope.principal.clone()) }];
+        let mut beginning = vec![InputKind::SetSpec { spec: Arc::new(spec), by: Some(scope.principal.clone()) }];
         for mail in said {
             // The skills that an agent has from the beginning are from whoever set it up, also where an agent starts it.
             let is_setup = matches!(mail, Mail::SelectSkill { .. }) && scope.principal.is_agent();

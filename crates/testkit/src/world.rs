@@ -22,6 +22,7 @@ use mainpath_types::{
 };
 pub use spec::{hearing, spec};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// How hostile the world is.
 #[derive(Clone, Copy, Debug)]
@@ -121,7 +122,7 @@ impl World {
             temperature: None,
         };
         spec.fallback.extend(["second", "third"].into_iter().take(world.rng.usize(0..3)).map(other));
-        let set = world.offer(InputKind::SetSpec { spec: Box::new(spec), by: None });
+        let set = world.offer(InputKind::SetSpec { spec: Arc::new(spec), by: None });
         assert!(set.is_ok(), "seed {seed}: {set:?}");
         world.say(MessageMode::Message);
         world

@@ -138,6 +138,12 @@ fn clean(schema: &mut Value) {
                     let one = one.clone();
                     map.insert("type".into(), one);
                 }
+                if let Some(Value::Array(values)) = map.get_mut("enum") {
+                    values.retain(|value| !value.is_null());
+                }
+            }
+            if map.get("default").is_some_and(Value::is_null) {
+                map.remove("default");
             }
             map.values_mut().for_each(clean);
         }

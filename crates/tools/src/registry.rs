@@ -194,6 +194,11 @@ impl Tools {
         self.entries().values().filter(|entry| !entry.doc.hidden).map(spec).collect()
     }
 
+    /// The names of all tools, the hidden ones too, in their order.
+    pub fn names(&self) -> Vec<String> {
+        self.entries().keys().cloned().collect()
+    }
+
     /// The names of the hidden tools, in their order.
     pub fn hidden(&self) -> Vec<String> {
         self.entries().values().filter(|entry| entry.doc.hidden).map(|entry| entry.name.clone()).collect()

@@ -8,6 +8,7 @@ use crate::{
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What stands for the texts that tell the goals of a plan apart: the same text has the same stand-in everywhere, so that a
 /// plan without its words takes the same changes.
@@ -156,7 +157,7 @@ impl EventKind {
         let mut kind = self.clone();
         match &mut kind {
             EventKind::SpecChanged(data) => {
-                wipe_spec(&mut data.spec);
+                wipe_spec(Arc::make_mut(&mut data.spec));
             }
             EventKind::MessageQueued(data) => {
                 wipe(&mut data.parts);

@@ -6,12 +6,13 @@ use crate::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// `spec_changed`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SpecChanged {
     /// The whole new spec. Boxed, as it is large and rare.
-    pub spec: Box<Spec>,
+    pub spec: Arc<Spec>,
     /// Who changed it; logs of before do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Principal>,

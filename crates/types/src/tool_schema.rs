@@ -4,6 +4,7 @@ use schemars::generate::SchemaGenerator;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -15,6 +16,8 @@ pub struct ToolSchema(Arc<Known>);
 #[derive(Clone, Debug, Default)]
 struct Known {
     value: Value,
+    /// As JSON, once it was written.
+    text: OnceLock<Option<Box<RawValue>>>,
     tokens: OnceLock<u32>,
 }
 
@@ -22,7 +25,7 @@ impl ToolSchema {
     /// The value, to change it: copied first where another has it too.
     pub fn make_mut(&mut self) -> &mut Value {
         let known = Arc::make_mut(&mut self.0);
-        known.tokens = OnceLock::new();
+        (known.text, known.tokens) = (OnceLock::new(), OnceLock::new());
         &mut known.value
     }
 
@@ -42,7 +45,7 @@ impl Deref for ToolSchema {
 
 impl From<Value> for ToolSchema {
     fn from(schema: Value) -> ToolSchema {
-        ToolSchema(Arc::new(Known { value: schema, tokens: OnceLock::new() }))
+        ToolSchema(Arc::new(Known { value: schema, ..Known::default() }))
     }
 }
 
@@ -60,7 +63,11 @@ impl PartialEq<Value> for ToolSchema {
 
 impl Serialize for ToolSchema {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        self.0.value.serialize(to)
+        // Every run of an agent writes it.
+        match self.0.text.get_or_init(|| to_raw_value(&self.0.value).ok()) {
+            Some(text) => text.serialize(to),
+            None => self.0.value.serialize(to),
+        }
     }
 }
 
@@ -114,6 +121,10 @@ mod tests {
     fn it_is_written_and_described_as_the_value_that_it_is() {
         let schema = ToolSchema::from(json!({"type": "object"}));
         assert_eq!(serde_json::to_string(&schema).unwrap(), r#"{"type":"object"}"#);
+        assert_eq!(serde_json::to_value(&schema).unwrap(), *schema);
+        let mut other = schema.clone();
+        other.make_mut()["type"] = json!("string");
+        assert_eq!(serde_json::to_string(&other).unwrap(), r#"{"type":"string"}"#);
         assert_eq!(serde_json::from_str::<ToolSchema>(r#"{"type":"object"}"#).unwrap(), schema);
         assert_eq!(schemars::schema_for!(ToolSchema), schemars::schema_for!(Value));
     }

@@ -30,8 +30,7 @@ pub fn given_in(
     let listed = presets.get(name)?;
     if !quiet {
         listed.notes.iter().for_each(|note| eprintln!("! {}", plain(&listed.told(note))));
-        let here: Vec<String> = app.tools.specs().into_iter().map(|tool| tool.name).chain(app.tools.hidden()).collect();
-        let absent = preset.absent(&here);
+        let absent = preset.absent(&app.tools.names());
         if !absent.is_empty() {
             eprintln!("! the agent {} has no {}: off here (see mainpath tools)", plain(name), absent.join(", "));
         }

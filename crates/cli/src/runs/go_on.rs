@@ -171,7 +171,7 @@ pub async fn go_on_with(
         if agent.model.is_some() {
             warn(app, &spec.model, output);
         }
-        runtime.send(&app.logs.scope, trace, &Mail::SetSpec { spec: Box::new(spec) }).await?;
+        runtime.send(&app.logs.scope, trace, &Mail::SetSpec { spec: Arc::new(spec) }).await?;
     }
     for skill in &skills {
         runtime.send(&app.logs.scope, trace, skill).await?;

@@ -16,6 +16,7 @@ use mainpath::policy::{EVERY_FILE_HERE, is_asked_by_default, is_for_files_here};
 use mainpath::runtime::{Mail, Waiting};
 use mainpath::spec_of;
 use mainpath::types::{ApprovalMode, CallId, Origin, Spec, TraceId};
+use std::sync::Arc;
 
 /// So many rows of a call are shown with the question about it; a longer one on demand.
 const ROWS: usize = 60;
@@ -321,7 +322,7 @@ impl Follow<'_> {
     async fn allow_all(&mut self, trace: &TraceId) -> Result<(), Failure> {
         let (log, state, _) = self.app.logs.read(trace).await?;
         if let Some(spec) = spec_of(&log) {
-            let spec = Box::new(Spec { mode: ApprovalMode::Yes, mode_for: Some(state.counts.runs), ..spec.clone() });
+            let spec = Arc::new(Spec { mode: ApprovalMode::Yes, mode_for: Some(state.counts.runs), ..spec.clone() });
             self.runtime.send(&self.app.logs.scope, trace, &Mail::SetSpec { spec }).await?;
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 use crate::proof::{Signer, alice};
 use mainpath::types::{EventKind, Part};
+use std::sync::Arc;
 
 #[test]
 fn an_erasure_leaves_signatures_right_and_is_told() {
@@ -88,12 +89,12 @@ fn both_verifiers_say_of_every_forged_erasure_the_same() {
     let spec: Change = |kind| {
         *kind = kind.without_words();
         let EventKind::SpecChanged(data) = kind else { panic!() };
-        data.spec.own_instructions = "Say yes.".into();
+        Arc::make_mut(&mut data.spec).own_instructions = "Say yes.".into();
     };
     let context: Change = |kind| {
         *kind = kind.without_words();
         let EventKind::SpecChanged(data) = kind else { panic!() };
-        data.spec.relations.context.insert("client".into(), 7.into());
+        Arc::make_mut(&mut data.spec).relations.context.insert("client".into(), 7.into());
     };
     for (of, change, holds) in [
         ("message_queued", text, false),

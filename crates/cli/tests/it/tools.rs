@@ -66,6 +66,24 @@ fn as_json_each_tool_is_a_line_with_its_schema() {
 }
 
 #[test]
+fn no_schema_of_a_tool_allows_null() {
+    fn nulls(value: &Value) -> usize {
+        match value {
+            Value::Null => 1,
+            Value::Array(values) => values.iter().map(nulls).sum(),
+            Value::Object(fields) => fields.values().map(nulls).sum(),
+            _ => 0,
+        }
+    }
+    let text = Place::new().ok(&["tools", "--json"]);
+    let schemas: Vec<Value> = text.lines().map(|line| parsed(line)["input_schema"].take()).collect();
+    assert!(schemas.iter().any(|schema| schema.to_string().contains("\"enum\"")));
+    for schema in schemas.iter().filter(|schema| schema.is_object()) {
+        assert_eq!(nulls(schema), 0, "{schema}");
+    }
+}
+
+#[test]
 fn a_tool_of_the_configuration_works_in_a_run_and_no_proxy_of_the_environment_is_used() {
     let (place, inner) = (Place::new(), site("text/html", |_| "<h1>Here</h1><p>words</p>".into()));
     let other = site("text/html", |_| "never".into());

@@ -3,6 +3,7 @@
 use crate::support::*;
 use mainpath_core::*;
 use mainpath_types::*;
+use std::sync::Arc;
 
 fn compact() -> InputKind {
     InputKind::Compact { hint: None, by: user() }
@@ -85,7 +86,7 @@ fn a_summary_for_which_there_is_no_budget_is_not_tried_again() {
     let mut agent = agent;
     let limits = Limits { tokens: Some(100), ..no_limits() };
     let spec = mainpath_testkit::world::spec(limits, 100_000);
-    agent.takes(InputKind::SetSpec { spec: Box::new(spec), by: None });
+    agent.takes(InputKind::SetSpec { spec: Arc::new(spec), by: None });
     let events = [
         "compaction_requested",
         "run_started 2 Compact",
@@ -114,7 +115,7 @@ fn a_soft_budget_that_a_summary_has_spent_before_the_first_turn_ends_the_run() {
     let mut agent = stopped(no_limits(), false);
     let limits = Limits { tokens: Some(100), budget: BudgetMode::Soft, window_messages: Some(4), ..no_limits() };
     let spec = mainpath_testkit::world::spec(limits, 100_000);
-    agent.takes(InputKind::SetSpec { spec: Box::new(spec), by: None });
+    agent.takes(InputKind::SetSpec { spec: Arc::new(spec), by: None });
     agent.says(MessageMode::Message, "and then");
     let answered = agent.answers("it was long");
     assert_eq!(answered[3..], ["run_closing token_budget", "run_finished token_budget turns=0 calls=0"]);

@@ -3,6 +3,7 @@
 use crate::support::*;
 use mainpath_core::*;
 use mainpath_types::*;
+use std::sync::Arc;
 
 fn goals(ops: Vec<GoalOp>) -> InputKind {
     InputKind::ChangeGoals { ops, by: user() }
@@ -253,7 +254,7 @@ fn a_budget_that_is_spent_on_a_side_branch_ends_the_run_without_a_last_answer() 
 #[test]
 fn a_new_spec_waits_for_the_end_of_a_side_branch() {
     let mut agent = reflecting();
-    agent.takes(InputKind::SetSpec { spec: Box::new(mainpath_testkit::world::spec(no_limits(), 2_000)), by: None });
+    agent.takes(InputKind::SetSpec { spec: Arc::new(mainpath_testkit::world::spec(no_limits(), 2_000)), by: None });
     let set = agent.log.last().unwrap().id;
     agent.works();
     assert_eq!(pack(agent.state()).unwrap().under.spec, 1);
@@ -452,7 +453,7 @@ fn what_a_vendor_signed_holds_only_where_nothing_before_it_has_changed() {
     agent.works();
     assert_eq!(signed(&agent), [9]);
     // Another spec changes what stands before everything.
-    agent.takes(InputKind::SetSpec { spec: Box::new(mainpath_testkit::world::spec(no_limits(), 100_000)), by: None });
+    agent.takes(InputKind::SetSpec { spec: Arc::new(mainpath_testkit::world::spec(no_limits(), 100_000)), by: None });
     agent.answers("done");
     agent.says(MessageMode::Message, "more");
     assert!(signed(&agent).is_empty());

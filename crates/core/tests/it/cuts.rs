@@ -3,6 +3,7 @@
 use crate::support::*;
 use mainpath_core::*;
 use mainpath_types::*;
+use std::sync::Arc;
 
 /// A turn with one call of `read`, whose result has this size. Returns what was decided when it came.
 fn turn(agent: &mut Agent, tokens: u32, output: ToolOutput) -> Vec<String> {
@@ -359,7 +360,7 @@ fn what_is_longer_than_a_window_is_summarised_by_the_model_part_by_part() {
     }
     // From here on under a model with a third of the window.
     let small = mainpath_testkit::world::spec(no_limits(), 1_300);
-    agent.takes(InputKind::SetSpec { spec: Box::new(small), by: None });
+    agent.takes(InputKind::SetSpec { spec: Arc::new(small), by: None });
     said(&mut agent, "and now?", 10, 0);
     let mut read = Vec::new();
     while agent.state().branch.is_some() {

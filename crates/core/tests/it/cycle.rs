@@ -3,6 +3,7 @@
 use crate::support::*;
 use mainpath_core::*;
 use mainpath_types::*;
+use std::sync::Arc;
 
 #[test]
 fn a_question_and_its_answer_are_one_run() {
@@ -537,7 +538,7 @@ fn a_new_spec_takes_effect_at_the_next_request_and_not_before() {
     let mut agent = Agent::calling(no_limits(), &[allowed("bash")]);
     let mut spec = mainpath_testkit::world::spec(no_limits(), 100_000);
     spec.instructions = "Work otherwise.".into();
-    agent.gives(InputKind::SetSpec { spec: Box::new(spec), by: None }, &["spec_changed"]);
+    agent.gives(InputKind::SetSpec { spec: Arc::new(spec), by: None }, &["spec_changed"]);
     let set = agent.log.last().unwrap().id;
     assert_eq!(pack(agent.state()).unwrap().under.spec, 1);
     agent.takes(done("2.0", 1));

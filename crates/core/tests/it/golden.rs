@@ -7,6 +7,7 @@ use mainpath_testkit::check;
 use mainpath_testkit::world::spec;
 use mainpath_types::*;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A life that writes every event there is.
 fn life() -> Vec<Event> {
@@ -66,7 +67,7 @@ fn life() -> Vec<Event> {
     let mut other = spec(Limits { window_messages: None, call_retries: 1, ..limits }, 400);
     other.tools[0].rate = Some(RateLimit { calls: 1, per_ms: 500 });
     other.tools[1].max_calls = Some(7);
-    agent.takes(InputKind::SetSpec { spec: Box::new(other), by: None });
+    agent.takes(InputKind::SetSpec { spec: Arc::new(other), by: None });
     agent.says(MessageMode::Message, "again");
     let long = Box::new(Reply { tokens: 210, ..*agent.reply("a long text", &[allowed("read")]) });
     agent.takes(InputKind::ModelFinished(long));
@@ -92,7 +93,7 @@ fn life() -> Vec<Event> {
     let rules = RunRules { deny: vec!["bash".into()], commands: vec![vec!["git *".into()]], ..RunRules::default() };
     let relations = Relations { agent_type: Some("explore".into()), ..Relations::default() };
     let reader = Spec { context_hooks: hooks, preset: Some(preset), rules, relations, ..spec(limits, 4_000) };
-    agent.takes(InputKind::SetSpec { spec: Box::new(reader), by: None });
+    agent.takes(InputKind::SetSpec { spec: Arc::new(reader), by: None });
     agent.says(MessageMode::Message, "once more");
     let planned = PlannedCall { answer: Some("the plan in short".into()), ..allowed("read") };
     let step = Step { id: Some("s1".into()), title: Some("a step".into()), ..Step::default() };

@@ -4,6 +4,7 @@ use crate::support::*;
 use mainpath_core::*;
 use mainpath_testkit::world;
 use mainpath_types::*;
+use std::sync::Arc;
 
 fn fails(agent: &mut Agent, kind: ModelErrorKind) -> Vec<String> {
     let (request, retry_at) = (agent.request(), Some(agent.now + 500));
@@ -23,7 +24,7 @@ fn with_fallback(models: &[(&str, u32)]) -> Agent {
         temperature: None,
     };
     spec.fallback = models.iter().map(other).collect();
-    agent.takes(InputKind::SetSpec { spec: Box::new(spec), by: None });
+    agent.takes(InputKind::SetSpec { spec: Arc::new(spec), by: None });
     agent.says(MessageMode::Message, "do it");
     agent
 }

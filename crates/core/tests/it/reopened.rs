@@ -4,6 +4,7 @@ use crate::support::*;
 use mainpath_core::*;
 use mainpath_testkit::world;
 use mainpath_types::*;
+use std::sync::Arc;
 
 /// Somebody approves a call that was denied; rules say this of it now.
 fn approves(id: &str, decision: Decision) -> InputKind {
@@ -125,7 +126,7 @@ fn it_is_a_call_of_its_own_under_what_holds_now() {
     agent.answers("I may not");
     let mut other = spec(9_000, Some(700), EffectClass::Idempotent);
     other.tools[0].can_probe = true;
-    agent.takes(InputKind::SetSpec { spec: Box::new(other), by: None });
+    agent.takes(InputKind::SetSpec { spec: Arc::new(other), by: None });
     agent.now = 5_000;
     let begun = [
         "approval_granted 2.1 edited=true",

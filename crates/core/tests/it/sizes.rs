@@ -5,6 +5,7 @@ use mainpath_core::*;
 use mainpath_testkit::world;
 use mainpath_types::*;
 use proptest::prelude::*;
+use std::sync::Arc;
 
 /// A message of its real size.
 fn message(text: &str) -> InputKind {
@@ -115,9 +116,9 @@ fn what_was_learned_of_a_model_holds_for_it_alone_and_is_a_fold_of_the_log() {
     agent.takes(InputKind::ModelFinished(Box::new(Reply { usage, ..*agent.reply("so", &[]) })));
     assert_eq!(scale(&agent), 3_150);
     let other = Spec { model: "another".into(), size_margin: 25, ..world::spec(no_limits(), 100_000) };
-    agent.takes(InputKind::SetSpec { spec: Box::new(other), by: None });
+    agent.takes(InputKind::SetSpec { spec: Arc::new(other), by: None });
     assert_eq!(scale(&agent), 1_250);
-    agent.takes(InputKind::SetSpec { spec: Box::new(world::spec(no_limits(), 50_000)), by: None });
+    agent.takes(InputKind::SetSpec { spec: Arc::new(world::spec(no_limits(), 50_000)), by: None });
     assert_eq!(scale(&agent), 3_150, "it is known again");
     let again = Machine::fold("test".parse().unwrap(), &agent.log);
     assert_eq!(again.state(), agent.state());

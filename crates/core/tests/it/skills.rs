@@ -4,6 +4,7 @@ use crate::support::*;
 use mainpath_core::*;
 use mainpath_testkit::world::spec;
 use mainpath_types::*;
+use std::sync::Arc;
 
 fn select(data: SkillSelected) -> InputKind {
     InputKind::SelectSkill(Box::new(data))
@@ -217,7 +218,7 @@ fn a_run_ends_for_its_scripts_with_a_reason_of_their_own() {
     let mut agent = Agent::new(limits.clone());
     let mut spec = spec(limits, 100_000);
     spec.tools[3].name = RUN_SCRIPT.into();
-    agent.takes(InputKind::SetSpec { spec: Box::new(spec), by: None });
+    agent.takes(InputKind::SetSpec { spec: Arc::new(spec), by: None });
     agent.says(MessageMode::Message, "do it");
     agent.calls(&[allowed(RUN_SCRIPT)]);
     agent.takes(done("2.0", 1));

@@ -4,6 +4,7 @@ use mainpath_core::*;
 use mainpath_testkit::{check, world};
 use mainpath_types::*;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// A machine with its log, whose every batch is checked and committed.
 #[derive(Clone)]
@@ -95,7 +96,7 @@ impl Agent {
             now: 1_000,
             not_done: BTreeSet::new(),
         };
-        agent.gives(InputKind::SetSpec { spec: Box::new(spec), by: None }, &["spec_changed"]);
+        agent.gives(InputKind::SetSpec { spec: Arc::new(spec), by: None }, &["spec_changed"]);
         agent
     }
 

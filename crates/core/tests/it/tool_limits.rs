@@ -4,13 +4,14 @@ use crate::support::*;
 use mainpath_core::*;
 use mainpath_testkit::world::spec;
 use mainpath_types::*;
+use std::sync::Arc;
 
 /// An agent at its first request, with these limits on one of its tools.
 fn limited(limits: Limits, name: &str, change: impl Fn(&mut ToolSpec)) -> Agent {
     let mut agent = Agent::new(limits.clone());
     let mut spec = spec(limits, 100_000);
     spec.tools.iter_mut().filter(|tool| tool.name == name).for_each(change);
-    agent.gives(InputKind::SetSpec { spec: Box::new(spec), by: None }, &["spec_changed"]);
+    agent.gives(InputKind::SetSpec { spec: Arc::new(spec), by: None }, &["spec_changed"]);
     agent.says(MessageMode::Message, "do it");
     agent
 }

@@ -104,7 +104,7 @@ impl Place {
         let mut work = Work { machine: Machine::fold(id, &opened.log.events), batch: Vec::new() };
         if opened.log.head == 0 {
             let spec = Spec { workspace: "/work".into(), ..Spec::new("some:model", Profile::Trace) };
-            work.offer(InputKind::SetSpec { spec: Box::new(spec), by: None });
+            work.offer(InputKind::SetSpec { spec: Arc::new(spec), by: None });
         }
         write(&mut work);
         let appended = self.store.append(&opened.lease, opened.log.head, work.batch).await;

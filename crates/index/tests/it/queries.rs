@@ -5,6 +5,7 @@ use mainpath_policy::{Predicate, StepFacts};
 use mainpath_store::{Appended, Store};
 use mainpath_types::*;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// A call that a model makes, with what it says.
 struct Made {
@@ -34,7 +35,7 @@ async fn work(place: &Place, trace: &str, calls: Vec<Made>) {
     let price = Price { input: 10_000_000, output: 10_000_000, ..Price::default() };
     let mut spec = Spec { workspace: "/work".into(), price, ..Spec::new("some:model", Profile::Trace) };
     (spec.limits.repeated_failures, spec.context_window) = (None, 1_000_000);
-    offer(&mut batch, &mut machine, InputKind::SetSpec { spec: Box::new(spec), by: None });
+    offer(&mut batch, &mut machine, InputKind::SetSpec { spec: Arc::new(spec), by: None });
     offer(
         &mut batch,
         &mut machine,

@@ -21,8 +21,8 @@ pub(super) fn allowed(given: Option<&[String]>, home: &Home, tools: &Tools) -> R
         Some(given) => given.to_vec(),
         None => home.config.allowed_tools.clone().unwrap_or_default(),
     };
-    let (specs, hidden) = (tools.specs(), tools.hidden());
-    let known = || specs.iter().map(|tool| &tool.name).chain(&hidden).map(String::as_str);
+    let names = tools.names();
+    let known = || names.iter().map(String::as_str);
     let mut seen = Vec::new();
     for text in &named {
         let wrong = |why: String| match is_given {
@@ -56,8 +56,8 @@ pub(super) fn allowed_by_preset(
         return allowed(given, home, tools);
     }
     let bounds = allowed(None, home, tools)?;
-    let (specs, hidden) = (tools.specs(), tools.hidden());
-    let known: Vec<&str> = specs.iter().map(|tool| &tool.name).chain(&hidden).map(String::as_str).collect();
+    let names = tools.names();
+    let known: Vec<&str> = names.iter().map(String::as_str).collect();
     match preset.tools_within(&bounds, &known) {
         None => Ok(Vec::new()),
         Some(named) if named.is_empty() => allowed(Some(&[]), home, tools),

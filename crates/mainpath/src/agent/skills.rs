@@ -41,8 +41,8 @@ pub(super) fn offer_skills(spec: &mut Spec, basis: Basis<'_>, policy: &Policy) -
     if !told.has_skills {
         return told.text;
     }
-    let now = held_to(&spec.allowed_tools, basis.tools);
-    let mut now: Vec<ToolSpec> = now.into_iter().filter(|tool| is_one(&tool.name)).collect();
+    let mut now = held_to(&spec.allowed_tools, basis.tools);
+    now.retain(|tool| is_one(&tool.name));
     now.retain(|tool| match tool.name.as_str() {
         FIND_SKILL => told.is_searched,
         LOAD_RESOURCE | RUN_SCRIPT => told.has_files,

@@ -82,8 +82,8 @@ fn conversation(messages: &Conversation) -> Result<Task, WrongField> {
 }
 
 fn wrong_tools(host: &Host, allowed: &[String]) -> Vec<WrongField> {
-    let (specs, hidden) = (host.tools().specs(), host.tools().hidden());
-    let known = || specs.iter().map(|tool| tool.name.as_str()).chain(hidden.iter().map(String::as_str));
+    let names = host.tools().names();
+    let known = || names.iter().map(String::as_str);
     let asking = asking(host);
     let mut seen: Vec<String> = Vec::new();
     let mut problem = |text: &str| {

@@ -46,8 +46,7 @@ fn in_words(checked: Result<(), Error>) -> Result<(), String> {
 
 /// The tools that there are and could be.
 fn names(home: &Home, tools: &Tools) -> Vec<String> {
-    let mut names: Vec<String> = tools.specs().into_iter().map(|tool| tool.name).collect();
-    names.extend(tools.hidden());
+    let mut names = tools.names();
     #[cfg(feature = "home")]
     names.extend(OPTIONAL.iter().map(|tool| tool.name.into()));
     #[cfg(feature = "home")]

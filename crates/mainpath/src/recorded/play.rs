@@ -194,7 +194,7 @@ async fn begin(trace: &Trace, spec: Spec, seed: Option<PlaySeed>, playing: &Play
         host.at(id).scoped().put_blob(bytes).await?;
     }
     host.store().begin(host.scope(), id, events).await?;
-    host.runtime().send(host.scope(), id, &Mail::SetSpec { spec: Box::new(spec) }).await?;
+    host.runtime().send(host.scope(), id, &Mail::SetSpec { spec: Arc::new(spec) }).await?;
     let steps = playing.steps().await?;
     if let Some((last, before)) = steps.split_last() {
         // Set once: a play has one seed.

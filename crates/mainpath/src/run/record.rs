@@ -7,6 +7,7 @@ use crate::{Error, ErrorKind, Run, Trace};
 use mainpath_core::{State, apply};
 use mainpath_types::{Event, EventId, EventKind, Millis, ModelRequested, Purpose, Seq, Spec, text_of};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// One run of a trace.
 #[derive(Clone, Debug)]
@@ -18,7 +19,7 @@ pub struct RunRecord {
     /// When it ended; `None` while it has not.
     pub ended: Option<Millis>,
     /// What its agent is.
-    pub spec: Box<Spec>,
+    pub spec: Arc<Spec>,
     /// What the model said in it, a turn each; turns without words are left out.
     pub said: Vec<SaidInTurn>,
     /// How it ended; `None` while it has not.

@@ -113,7 +113,7 @@ pub fn pass_on(app: &Installation, runtime: &Runtime, trace: &TraceId, mcp: Opti
                 let mut new = Spec { tools: tools_now(&spec, &tools), ..spec.clone() };
                 without_denied(&mut new, &policy);
                 if new != spec {
-                    let spec = Box::new(new);
+                    let spec = Arc::new(new);
                     // A run that cannot be told goes on with the tools that it has.
                     let _ = runtime.send(&scope, &trace, &Mail::SetSpec { spec }).await;
                 }

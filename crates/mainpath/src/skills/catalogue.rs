@@ -36,8 +36,9 @@ pub(crate) fn tell(spec: &mut Spec, shelf: Option<&Shelf>, tools: &Tools) -> Tol
         return Told::default();
     };
     let found = shelf.read(Path::new(spec.source()));
+    let names = tools.names();
     let told: Vec<&Skill> =
-        found.for_models().filter(|skill| is_allowed(&spec.skills, skill) && is_of_use(skill, tools)).collect();
+        found.for_models().filter(|skill| is_allowed(&spec.skills, skill) && is_of_use(skill, &names)).collect();
     let budget = MOST.min(spec.context_window as usize * 4 / SHARE);
     let catalogue = Catalogue::new(told.iter().copied(), budget);
     spec.skills.listed = listed(&found, &told, &catalogue, &spec.skills);
@@ -59,13 +60,12 @@ pub(crate) fn is_allowed(terms: &SkillTerms, skill: &Skill) -> bool {
     !terms.off && terms.only.as_ref().is_none_or(|only| only.contains(&skill.card.name))
 }
 
-fn is_of_use(skill: &Skill, tools: &Tools) -> bool {
+fn is_of_use(skill: &Skill, tools: &[String]) -> bool {
     if skill.location.place().is_some() {
         return true;
     }
     let Some((_, words)) = NEEDS.iter().find(|(name, _)| *name == skill.card.name) else { return true };
-    let fits = |name: &str| words.iter().any(|word| name.contains(word));
-    tools.specs().iter().any(|tool| fits(&tool.name)) || tools.hidden().iter().any(|name| fits(name))
+    tools.iter().any(|name| words.iter().any(|word| name.contains(word)))
 }
 
 fn listed(found: &Skills, told: &[&Skill], catalogue: &Catalogue, terms: &SkillTerms) -> Vec<ListedSkill> {

@@ -297,7 +297,7 @@ impl Again<'_> {
         let host = copied_host(app, models, &answers)?;
         let (scope, spec) = (&app.logs.scope, self.spec(old, &folder));
         host.runtime().fork(scope, self.from, after, &id).await?;
-        host.runtime().send(scope, &id, &Mail::SetSpec { spec: Box::new(spec) }).await?;
+        host.runtime().send(scope, &id, &Mail::SetSpec { spec: Arc::new(spec) }).await?;
         for skill in &what.skills {
             host.runtime().send(scope, &id, skill).await?;
         }

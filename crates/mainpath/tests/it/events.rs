@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// A log that has every event there is.
 const EVERY_EVENT: &str = include_str!("../../../core/tests/it/golden/v2.jsonl");
@@ -36,7 +37,7 @@ fn wire() -> Vec<Value> {
         demanded: Vec::new(),
         from: Principal::local_user(),
     };
-    let changed = SpecChanged { spec: Box::new(spec), by: Some(Principal::local_user()) };
+    let changed = SpecChanged { spec: Arc::new(spec), by: Some(Principal::local_user()) };
     let mut more: Vec<EventKind> = vec![changed.into(), said.into()];
     for event in &events {
         match &event.kind {

@@ -8,6 +8,7 @@ use mainpath_core::*;
 use mainpath_testkit::model_server::Format;
 use mainpath_testkit::{check, world};
 use mainpath_types::*;
+use std::sync::Arc;
 
 const TASK: &str = "Port the parser, file by file, until all tests pass.";
 const DEMANDS: [&str; 4] = [
@@ -184,7 +185,7 @@ fn live(summary: SummaryMode, goal_every: u32) -> (Seen, u32) {
         summed: (Seq(0), Summary::default()),
         checks: FORMATS.map(|format| (format, Box::new(request_check(format)) as Checked)).into(),
     };
-    life.offer(InputKind::SetSpec { spec: Box::new(spec), by: None });
+    life.offer(InputKind::SetSpec { spec: Arc::new(spec), by: None });
     life.say(MessageMode::Message, TASK);
     let mut turns = 0;
     while turns < TURNS {

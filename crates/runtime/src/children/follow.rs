@@ -11,6 +11,7 @@ use mainpath_core::{Child, ChildEnded, InputKind, short_name};
 use mainpath_store::{Scope, TraceStore};
 use mainpath_types::{ChildPlace, EventKind, MessageMode, Part, Principal, SubTraceCompleted, TraceId};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How often it is looked what became of a child that another process drives.
@@ -180,7 +181,7 @@ async fn begin(context: &EffectContext, trace: &TraceId, child: &Child, making: 
             }
         }
     }
-    for mail in [Mail::SetSpec { spec: Box::new(agent.spec) }, said] {
+    for mail in [Mail::SetSpec { spec: Arc::new(agent.spec) }, said] {
         post(at, vault, &mail).await.map_err(|error| error.to_string())?;
     }
     Ok(())

@@ -338,6 +338,7 @@ mod tests {
         ActionStarted, CallReopened, EffectClass, ModelFinished, PlannedCall, Principal, Profile, Seq, SpecChanged,
         StopReason, ToolOutput, ToolSpec, Usage,
     };
+    use std::sync::Arc;
 
     fn state(digit: &str) -> FileState {
         FileState::File { hash: digit.repeat(64).try_into().unwrap(), bytes: 1, mode: 0o644 }
@@ -353,7 +354,7 @@ mod tests {
 
     fn spec(workspace: &str) -> EventKind {
         let spec = Spec { workspace: workspace.into(), ..Spec::new("m", Profile::Trace) };
-        SpecChanged { spec: Box::new(spec), by: None }.into()
+        SpecChanged { spec: Arc::new(spec), by: None }.into()
     }
 
     fn late(changes: Vec<FileChange>) -> EventKind {
@@ -420,7 +421,7 @@ mod tests {
             let call = CallId { seq: Seq(2), index: 0 };
             // Somebody made `b` of what was `a`, and a call made `c` of that.
             let log = log(vec![
-                SpecChanged { spec: Box::new(spec), by: None }.into(),
+                SpecChanged { spec: Arc::new(spec), by: None }.into(),
                 late(vec![change("f", FileState::Absent, a.clone())]),
                 answer.into(),
                 ActionStarted { call, attempt: 1, rule: String::new() }.into(),
@@ -446,7 +447,7 @@ mod tests {
         let reopened = CallReopened { of: CallId { seq: Seq(2), index: 0 }, seq: Seq(6), grant: 1 };
         let started = ActionStarted { call: reopened.made(), attempt: 1, rule: String::new() };
         let log = log(vec![
-            SpecChanged { spec: Box::new(spec), by: None }.into(),
+            SpecChanged { spec: Arc::new(spec), by: None }.into(),
             answer(2, planned("bash")).into(),
             answer(4, planned("goal")).into(),
             reopened.into(),

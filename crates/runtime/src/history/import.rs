@@ -13,6 +13,7 @@ use mainpath_types::{
     Event, EventId, Message, MessageImported, Millis, Part, Principal, Profile, Recorded, Role, Seq, Spec, SpecChanged,
     ToolOutput,
 };
+use std::sync::Arc;
 
 /// How many events are appended at a time.
 const BATCH: usize = 500;
@@ -53,7 +54,7 @@ impl<'a> Intake<'a> {
         let mut intake = Intake { store: at.scoped(), vault, lease, machine, head: log.head, batch: Vec::new() };
         if let Some(mut spec) = spec {
             vault.redact_spec(&mut spec).map_err(RuntimeError::Trace)?;
-            intake.offer(InputKind::SetSpec { spec: Box::new(spec), by: None }, now)?;
+            intake.offer(InputKind::SetSpec { spec: Arc::new(spec), by: None }, now)?;
         }
         Ok(intake)
     }
@@ -155,7 +156,7 @@ pub async fn import_whole(
         log.extend(events);
         Ok::<(), RuntimeError>(())
     };
-    offer(InputKind::SetSpec { spec: Box::new(spec), by: None })?;
+    offer(InputKind::SetSpec { spec: Arc::new(spec), by: None })?;
     for Arrival { message: history::Whole { role, mut parts }, recorded } in messages {
         redact(vault, &mut parts);
         offload(at.scoped(), &mut parts).await?;
@@ -241,7 +242,7 @@ pub async fn summary_with(trace: TraceStore<'_>, open: Option<history::Loose>) -
 
 /// The same of messages that are in no trace here.
 pub async fn summary_of(trace: TraceStore<'_>, messages: history::Loose) -> Result<String, StoreError> {
-    let spec = Box::new(Spec::new("", Profile::Trace));
+    let spec = Arc::new(Spec::new("", Profile::Trace));
     let begins = SpecChanged { spec, by: None };
     let mut log = vec![Event { id: 1, ts: 0, turn: 0, mail: None, kind: begins.into() }];
     let state = joined(trace, &mut log, Some(messages));

@@ -4,6 +4,7 @@ use crate::support::*;
 use mainpath_core::{State, apply};
 use mainpath_runtime::*;
 use mainpath_types::*;
+use std::sync::Arc;
 
 async fn post(place: &Place, trace: &TraceId, mail: Mail) -> MailId {
     let body = serde_json::to_string(&mail).unwrap();
@@ -50,7 +51,7 @@ async fn a_spec_holds_for_the_next_request_whatever_was_said_before_it() {
         let (place, trace) = waiting(&[&[("count", "a")], &[("count", "b")]]).await;
         post(&place, &trace, said.clone()).await;
         let spec = Spec { instructions: "Be long.".into(), ..place.asking() };
-        post(&place, &trace, Mail::SetSpec { spec: Box::new(spec) }).await;
+        post(&place, &trace, Mail::SetSpec { spec: Arc::new(spec) }).await;
         if matches!(said, Mail::Message { mode: MessageMode::FollowUp, .. }) {
             // It waits until the call has ended.
             post(&place, &trace, Mail::approve(call("2.0"))).await;
@@ -72,7 +73,7 @@ async fn a_spec_holds_for_the_run_that_a_message_before_it_begins() {
     drop(runtime);
     post(&place, &trace, Mail::message("and now?")).await;
     let spec = Spec { instructions: "Be long.".into(), ..place.spec() };
-    post(&place, &trace, Mail::SetSpec { spec: Box::new(spec) }).await;
+    post(&place, &trace, Mail::SetSpec { spec: Arc::new(spec) }).await;
     assert_eq!(resumed(&place, &trace).await, Phase::Idle);
     let requests = place.brain.requests();
     assert_eq!((requests.len(), requests[1].body.contains("Be long.")), (2, true));
@@ -186,7 +187,7 @@ async fn a_request_that_cannot_be_made_costs_nothing_and_calls_run_without_the_m
     // With another one it goes on as if nothing had been.
     let runtime = gone(&place);
     let spec = Spec { model: "brain-2".into(), ..place.asking() };
-    runtime.send(&local(), &trace, &Mail::SetSpec { spec: Box::new(spec) }).await.unwrap();
+    runtime.send(&local(), &trace, &Mail::SetSpec { spec: Arc::new(spec) }).await.unwrap();
     runtime.resume(&local(), &trace);
     assert_eq!(settled(&runtime, &trace).await, Phase::Idle);
     assert_eq!(place.answer(&trace).await, "final: counted a");

@@ -6,6 +6,7 @@ use mainpath_store::{FilesStore, Options, Store};
 use mainpath_types::*;
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 fn refusals(log: &[Event]) -> Vec<(Option<MailId>, String)> {
     let refused = |event: &Event| match &event.kind {
@@ -161,12 +162,12 @@ async fn a_spec_that_cannot_be_used_fails_in_a_line_and_a_better_one_carries_on(
     let (runtime, trace) = (place.runtime(), id("t"));
     run(&runtime, &trace, place.spec(), "look").await;
     let bad = Spec { workspace: "/no/such/folder".into(), ..place.spec() };
-    runtime.send(&local(), &trace, &Mail::SetSpec { spec: Box::new(bad) }).await.unwrap();
+    runtime.send(&local(), &trace, &Mail::SetSpec { spec: Arc::new(bad) }).await.unwrap();
     let mail = runtime.send(&local(), &trace, &Mail::message("again")).await.unwrap();
     read(&runtime, &trace, mail).await;
     let Phase::Failed(problem) = settled(&runtime, &trace).await else { panic!("it went on") };
     assert!(problem.contains("/no/such/folder") && !problem.contains('\n'), "{problem}");
-    let good = Mail::SetSpec { spec: Box::new(place.spec()) };
+    let good = Mail::SetSpec { spec: Arc::new(place.spec()) };
     runtime.send(&local(), &trace, &good).await.unwrap();
     let mut watcher = runtime.watch(&local(), &trace, 1);
     until(&mut watcher, run_finished).await;

@@ -152,7 +152,7 @@ async fn edited_arguments_that_rules_deny_or_that_are_none_deny_the_call() {
     let trace = id("withdrawn");
     parked(&place, &runtime, &trace).await;
     let spec = Spec { tools: Vec::new(), ..place.asking() };
-    runtime.send(&local(), &trace, &Mail::SetSpec { spec: Box::new(spec) }).await.unwrap();
+    runtime.send(&local(), &trace, &Mail::SetSpec { spec: Arc::new(spec) }).await.unwrap();
     let edit = Mail::Approve { call: call("2.0"), arguments: Some(r#"{"key":"b"}"#.into()), rule: None };
     runtime.send(&local(), &trace, &edit).await.unwrap();
     let mut phase = runtime.phase(&local(), &trace);

@@ -329,7 +329,7 @@ async fn a_name_that_is_recorded_as_it_is_may_hold_no_secret() {
     assert_eq!(begun.unwrap_err().to_string(), why);
     let workspace = format!("/tmp/{NAMED}");
     run(&runtime, &trace, place.spec(), "go").await;
-    let spec = Box::new(Spec { workspace, ..place.spec() });
+    let spec = std::sync::Arc::new(Spec { workspace, ..place.spec() });
     let sent = runtime.send(&local(), &trace, &Mail::SetSpec { spec }).await;
     assert!(sent.unwrap_err().to_string().starts_with("the name of the workspace holds a secret"));
 }

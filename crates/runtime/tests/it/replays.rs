@@ -285,7 +285,7 @@ async fn requests_of_runs_with_rewinds_repairs_and_new_specs_are_rebuilt_to_the_
     };
     send(Mail::message("again")).await;
     send(Mail::Rewind { after: Seq(1), parts: Some(vec![Part::text("another way")]) }).await;
-    let spec = Box::new(Spec { instructions: "Be brief.".into(), ..place.spec() });
+    let spec = std::sync::Arc::new(Spec { instructions: "Be brief.".into(), ..place.spec() });
     send(Mail::SetSpec { spec }).await;
     send(Mail::message("and now")).await;
     let log = place.inspect(&trace).await;

@@ -102,7 +102,7 @@ fn mail(random: &mut Rng, place: &Place, n: u32) -> Mail {
         10 => Mail::Interrupt { call },
         11 => Mail::Rewind { after: Seq(seq), parts: None },
         12 => Mail::Rewind { after: Seq(seq), parts: Some(vec![Part::text(format!("rewound {n}"))]) },
-        13 => Mail::SetSpec { spec: Box::new(Spec { instructions: format!("Spec {n}."), ..spec(place) }) },
+        13 => Mail::SetSpec { spec: Arc::new(Spec { instructions: format!("Spec {n}."), ..spec(place) }) },
         14 => Mail::Continue,
         15 => Mail::Clear,
         _ => Mail::Answer { call, text: "yes".into(), via: None },
