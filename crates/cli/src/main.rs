@@ -15,10 +15,6 @@ use commands::{Cli, Command};
 use exit::{Exit, Failure};
 use std::process::ExitCode;
 
-// Many runs at once allocate on many threads: the system's allocator has them wait for each other.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     // The launcher that stands between a tool's process and us, and what applies the filters of `json_transform`.
     mainpath::launcher_main();

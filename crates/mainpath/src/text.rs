@@ -1,20 +1,25 @@
 //! Text for people: nothing in it steers a terminal, hides or reorders letters.
 
 /// The text without control characters other than line breaks and tabs, so that no output can move the cursor, change the
-/// title or answer for the user.
+/// title or answer for the user; and without what hides or reorders letters.
 pub fn plain(text: &str) -> String {
+    without_controls(text).chars().filter(|c| !is_invisible(*c)).collect()
+}
+
+fn without_controls(text: &str) -> String {
     let text = text.replace("\r\n", "\n");
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).filter(|c| !is_invisible(*c)).collect()
+    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }
 
-/// The same on one line: what stands in a line of a listing cannot make another.
+/// The same on one line: what stands in a line of a listing cannot make another, and what hides or reorders letters is named in it: people
+/// decide by such lines.
 pub fn one_line(text: &str) -> String {
-    plain(text).replace(['\n', '\t'], " ")
+    named(&without_controls(text), is_invisible).replace(['\n', '\t'], " ")
 }
 
-/// The text on one line, at most so many characters.
+/// The text as [`one_line`] has it, at most so many characters.
 pub fn short(text: &str, most: usize) -> String {
-    let line = plain(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = named(&without_controls(text), is_invisible).split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= most {
         return line;
     }
@@ -44,27 +49,56 @@ pub fn gist(arguments: &str) -> String {
 /// The most characters of a call in a line that only names it.
 pub const GIST: usize = 100;
 
-/// A text in which what steers a terminal, hides or reorders letters is named: `<U+202E>`.
+/// A text in which what steers a terminal, hides or reorders letters, or is a blank other than a space, is named: `<U+202E>`.
 pub fn visible(text: &str) -> String {
+    named(text, |c| c.is_control() || is_invisible(c) || is_blank(c))
+}
+
+/// The text with the names of these characters in their place, and of what chooses or joins pictures where there are none.
+fn named(text: &str, is_hidden: impl Fn(char) -> bool) -> String {
     let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\n' | '\t' => shown.push(c),
-            c if c.is_control() || is_invisible(c) => shown.push_str(&format!("<U+{:04X}>", u32::from(c))),
-            c => shown.push(c),
+    let mut before = None;
+    let mut letters = text.chars().peekable();
+    while let Some(c) = letters.next() {
+        let is_seen = match c {
+            '\n' | '\t' => true,
+            '\u{FE00}'..='\u{FE0F}' => before.is_some_and(is_picture),
+            '\u{200D}' => before.is_some_and(is_picture) && letters.peek().copied().is_some_and(is_picture),
+            c => !is_hidden(c),
+        };
+        match is_seen {
+            true => shown.push(c),
+            false => shown.push_str(&format!("<U+{:04X}>", u32::from(c))),
         }
+        // A colour or a variant belongs to the picture before it; there is one of it.
+        before = match c {
+            '\u{FE00}'..='\u{FE0F}' if letters.peek() != Some(&'\u{200D}') => None,
+            '\u{FE0F}' | '\u{1F3FB}'..='\u{1F3FF}' => before,
+            c => Some(c),
+        };
     }
     shown
 }
 
-/// Characters that reorder or hide what a person reads: format characters, separators of lines, blank letters, tags
-/// (Unicode TR36, section 3).
+/// Whether a character is a picture, or a sign that has one too.
+fn is_picture(c: char) -> bool {
+    matches!(c, '#' | '*' | '0'..='9' | '\u{A9}' | '\u{AE}' | '\u{203C}'..='\u{32FF}' | '\u{1F000}'..='\u{1FAFF}')
+}
+
+/// Blanks that look like a space and are none.
+fn is_blank(c: char) -> bool {
+    c.is_whitespace() && !matches!(c, ' ' | '\u{3000}')
+}
+
+/// Characters that reorder or hide what a person reads: format characters, separators of lines, blank letters, tags, variants of
+/// letters (Unicode TR36, section 3; `Default_Ignorable_Code_Point` of Unicode's DerivedCoreProperties).
 pub fn is_invisible(c: char) -> bool {
     matches!(
         c,
-        '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180E}'
+        '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}'
             | '\u{200B}' | '\u{200C}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}'
-            | '\u{3164}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}'
+            | '\u{2800}' | '\u{3164}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFB}' | '\u{1BCA0}'..='\u{1BCA3}'
+            | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}'
     )
 }
 

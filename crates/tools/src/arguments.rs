@@ -195,7 +195,11 @@ fn shape(field: &Value) -> String {
             None => format!("array of {}", shape(items)),
         },
         (Some(name), _) => name.into(),
-        (None, _) => "any".into(),
+        (None, _) => {
+            let shapes: Vec<String> =
+                field.get("anyOf").and_then(Value::as_array).into_iter().flatten().map(shape).collect();
+            if shapes.is_empty() { "any".into() } else { shapes.join(" or ") }
+        }
     }
 }
 

@@ -219,6 +219,9 @@ pub struct HandedBack {
     /// Those of its own tool calls that were denied.
     #[serde(skip_serializing_if = "is_none")]
     pub denied: u32,
+    /// Its calls of which nobody knows whether they were done: what ran them ended in the middle.
+    #[serde(skip_serializing_if = "is_none")]
+    pub unknown: u32,
     /// The agents that it started itself.
     pub children: u16,
     /// For how long it worked, in milliseconds; waiting for people is not counted.

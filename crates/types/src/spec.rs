@@ -1,8 +1,8 @@
 //! What an agent is: it enters a trace by event and changes only at a turn boundary.
 
 use crate::{
-    Access, AppliedPreset, Copied, Effort, Limits, Price, Relations, RunMode, RunRules, SkillTerms, SummaryMode,
-    ToolSpec,
+    Access, AppliedPreset, Copied, Effort, Limits, ListedSkill, Price, Relations, RunMode, RunRules, SELECT_SKILLS,
+    SkillShown, SkillTerms, SummaryMode, ToolSpec,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -125,6 +125,13 @@ pub struct Spec {
 }
 
 impl Spec {
+    /// The skills as a request tells of them: where none can be selected its system text lists none, whatever there is.
+    pub fn told_skills(&self) -> impl Iterator<Item = &ListedSkill> {
+        let is_told = self.tools.iter().any(|tool| tool.name == SELECT_SKILLS);
+        let is_apart = |one: &&ListedSkill| matches!(one.shown, SkillShown::PersonOnly | SkillShown::Untrusted);
+        self.skills.listed.iter().filter(move |one| is_told || is_apart(one))
+    }
+
     /// What happens in a run, counted from 1, to calls that a rule wants a person to decide.
     pub fn mode_in(&self, run: u32) -> ApprovalMode {
         match self.mode_for {

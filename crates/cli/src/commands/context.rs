@@ -158,7 +158,7 @@ fn as_text(trace: &TraceId, look: &Look<'_>, all: bool, width: usize) -> Vec<Str
         };
         list(&mut lines, section.as_str(), &rows, all, width);
     }
-    lines.extend(skills(&look.spec.skills.listed, all));
+    lines.extend(skills(&look.spec.told_skills().collect::<Vec<_>>(), all));
     if !layout.left_out.is_empty() {
         lines.extend([String::new(), "left out".into()]);
     }
@@ -184,7 +184,7 @@ fn as_text(trace: &TraceId, look: &Look<'_>, all: bool, width: usize) -> Vec<Str
 }
 
 /// How the model is told of the skills that there were when the spec was made: in numbers, with `all` by their names.
-fn skills(listed: &[ListedSkill], all: bool) -> Vec<String> {
+fn skills(listed: &[&ListedSkill], all: bool) -> Vec<String> {
     const WORDS: [(SkillShown, &str); 6] = [
         (SkillShown::Whole, "whole"),
         (SkillShown::Shortened, "shortened"),
@@ -196,7 +196,9 @@ fn skills(listed: &[ListedSkill], all: bool) -> Vec<String> {
     if listed.is_empty() {
         return Vec::new();
     }
-    let mut lines = vec![String::new(), "skills in the system text".to_string()];
+    let is_told = |one: &&ListedSkill| !matches!(one.shown, SkillShown::PersonOnly | SkillShown::Untrusted);
+    let place = if listed.iter().any(is_told) { "skills in the system text" } else { "no skill is in the system text" };
+    let mut lines = vec![String::new(), place.to_string()];
     for (shown, word) in WORDS {
         let of: Vec<String> = listed.iter().filter(|one| one.shown == shown).map(|one| one_line(&one.skill)).collect();
         if of.is_empty() {

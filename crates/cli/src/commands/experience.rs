@@ -7,7 +7,8 @@ use crate::runs::follow::{Follow, is_attended};
 use crate::runs::reflect::{ids, told};
 use crate::ui::out::out;
 use crate::ui::person::person_only;
-use crate::ui::text::{count, in_one_line, one_line, plain, short};
+use crate::ui::text::{count, in_one_line, one_line, short};
+use crate::ui::whole::visible;
 use clap::{Args, Subcommand};
 use mainpath::experience::{Broken, Change, Entry, Experiences, Placed, Status};
 use mainpath::types::Origin;
@@ -222,7 +223,7 @@ fn described(placed: &Placed) -> String {
     add("trace", entry.trace_id.clone().unwrap_or_default());
     add("written", entry.created_at.clone().unwrap_or_default());
     add("file", format!("{}:{line}", file.display()));
-    plain(&format!("{}\n\n{}", lines.join("\n"), entry.text))
+    format!("{}\n\n{}", lines.join("\n"), visible(&entry.text.replace("\r\n", "\n")))
 }
 
 fn origin_in_words(origin: Origin) -> &'static str {

@@ -250,6 +250,9 @@ fn show(args: &SkillShowArgs) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
+/// So many files of a skill are named.
+const FILES: usize = 100;
+
 /// All of a skill. What others wrote stands in one line, or behind a rail.
 fn describe(skill: &Skill, as_json: bool) -> Result<(), Failure> {
     // For a person who looks at it, not for an agent.
@@ -279,8 +282,14 @@ fn describe(skill: &Skill, as_json: bool) -> Result<(), Failure> {
         text.iter().try_for_each(|text| out(&format!("{name}: {}", in_one_line(text))))?;
     }
     if !files.files.is_empty() {
-        let more = if files.has_more { ", and more" } else { "" };
-        out(&format!("files: {}{more}", in_one_line(&files.files.join(", "))))?;
+        let named = files.files.iter().take(FILES).cloned().collect::<Vec<_>>().join(", ");
+        let more = match (files.files.len().saturating_sub(FILES), files.has_more) {
+            (0, false) => String::new(),
+            (0, true) => ", and more".into(),
+            (others, false) => format!(", and {} more", number(others as u64)),
+            (others, true) => format!(", and more than {} more", number(others as u64)),
+        };
+        out(&format!("files: {}{more}", in_one_line(&named)))?;
     }
     card.findings.iter().try_for_each(|finding| out(&format!("note: {}", in_one_line(&finding.to_string()))))?;
     out("")?;
@@ -383,6 +392,21 @@ fn told(findings: &[Finding]) -> Vec<String> {
     firsts.map(|(_, first)| line(first)).collect()
 }
 
+/// A project's skills of a name, for trust or to take it back: of several those that are not trusted yet. Errors: there is none.
+fn of_name<'s>(
+    of_project: impl Iterator<Item = &'s Skill>,
+    name: &str,
+    revoke: bool,
+) -> Result<Vec<&'s Skill>, Failure> {
+    let all: Vec<&Skill> = of_project.filter(|skill| skill.card.name == name).collect();
+    if all.is_empty() {
+        return Err(Failure::usage(format!("this project has no skill {name:?}; mainpath skills list shows all")));
+    }
+    let waiting = |skill: &&Skill| !matches!(skill.standing, Standing::Trusted { .. });
+    let open: Vec<&Skill> = all.iter().copied().filter(waiting).collect();
+    Ok(if revoke || open.is_empty() { all } else { open })
+}
+
 /// `mainpath skills trust`
 fn trust(args: &TrustArgs) -> Result<Exit, Failure> {
     person_only("trust skills")?;
@@ -394,13 +418,8 @@ fn trust(args: &TrustArgs) -> Result<Exit, Failure> {
         true if args.revoke => of_project().collect(),
         true => of_project().filter(|skill| !matches!(skill.standing, Standing::Trusted { .. })).collect(),
         false => {
-            let one = |name: &String| {
-                let skill = of_project().find(|skill| skill.card.name == *name);
-                skill.ok_or_else(|| {
-                    Failure::usage(format!("this project has no skill {name:?}; mainpath skills list shows all"))
-                })
-            };
-            args.names.iter().map(one).collect::<Result<_, _>>()?
+            let all = args.names.iter().map(|name| of_name(of_project(), name, args.revoke));
+            all.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect()
         }
     };
     if wanted.is_empty() {

@@ -7,7 +7,7 @@ use crate::runs::follow::{Follow, is_attended};
 use crate::runs::reflect::reflect_after;
 use crate::runs::task::unknown;
 use crate::ui::term::screen;
-use crate::ui::text::plain;
+use crate::ui::text::{one_line, plain};
 use mainpath::Error;
 use mainpath::Installation;
 use mainpath::experience::Experienced;
@@ -29,8 +29,8 @@ pub async fn connect(app: &Installation, workspace: &Path, args: &AgentArgs) -> 
 /// Asks at the terminal about an MCP server that waits for an approval.
 pub fn approves(server: &Configured) -> Result<bool, Error> {
     let _alone = screen::pause();
-    eprintln!("? {} lists an MCP server that agents would start: {}", server.file.display(), plain(&server.name));
-    server.described().lines().for_each(|line| eprintln!("  │ {}", plain(line)));
+    eprintln!("? {} lists an MCP server that agents would start: {}", server.file.display(), one_line(&server.name));
+    server.described().lines().for_each(|line| eprintln!("  │ {}", one_line(line)));
     eprint!("  approve it? [y]es, [n]o: ");
     let _ = std::io::stderr().flush();
     let mut line = String::new();

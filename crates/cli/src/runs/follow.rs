@@ -275,6 +275,11 @@ impl<'a> Follow<'a> {
                 Failure::error(format!("the answer cannot be written to {}: {error}", file.display()))
             })?;
         }
+        if end.is_said
+            && let Some(waiting) = views::untaken(&state, &bodies)
+        {
+            self.say(&waiting);
+        }
         let failure = self.printer.failure.take().filter(|_| end.reason != FinishReason::Final);
         if end.reason != FinishReason::Final {
             let ended = match end.reason {

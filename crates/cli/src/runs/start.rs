@@ -13,7 +13,7 @@ use crate::runs::go_on::go_on_with;
 use crate::runs::rules::check_rules;
 use crate::runs::task::{Task, message};
 use crate::traces::which::{name, rows};
-use crate::ui::text::plain;
+use crate::ui::text::{one_line, plain};
 use mainpath::Installation;
 use mainpath::agent::{self, NewAgent, choose_model};
 use mainpath::named_sessions::Session;
@@ -110,8 +110,8 @@ pub async fn begin(
 
 /// Says which skills of the project cannot be used.
 fn untrusted_skills(spec: &Spec, output: &OutputArgs) {
-    let listed = spec.skills.listed.iter().filter(|one| one.shown == SkillShown::Untrusted);
-    let names: Vec<String> = listed.map(|one| plain(&one.skill)).collect();
+    let untrusted = || spec.skills.listed.iter().filter(|one| one.shown == SkillShown::Untrusted);
+    let names: Vec<String> = untrusted().map(|one| one_line(&one.skill)).collect();
     if names.is_empty() || output.json {
         return;
     }
@@ -120,6 +120,12 @@ fn untrusted_skills(spec: &Spec, output: &OutputArgs) {
     eprintln!(
         "mainpath: skills of this project that you have not trusted as they are now are not shown to agents: {shown}{more}; mainpath skills list"
     );
+    for other in spec.skills.listed.iter().filter(|one| one.shown != SkillShown::Untrusted) {
+        if untrusted().any(|one| one.skill == other.skill) {
+            let (name, from) = (one_line(&other.skill), one_line(&other.source));
+            eprintln!("mainpath: in the place of {name} another skill of this name is used, from: {from}");
+        }
+    }
 }
 
 /// The trace that `-c` goes on with: the last one in this folder, or in the one that `-C` names. Errors: there is none.

@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use crate::traces::asked::{and_resume, what};
 use crate::traces::mail::unread;
-use crate::ui::text::{plain, short};
+use crate::ui::text::{one_line, short};
 use crate::ui::told::unsent;
 use mainpath::Logs;
 use mainpath::core::{Bodies, Call, CallState, State, answer_due, arguments_in};
@@ -78,7 +78,7 @@ pub async fn questions(
 fn words(call: &Call, args: Option<&AskHumanArgs>, bodies: &dyn Bodies) -> (String, Vec<String>) {
     match args {
         Some(args) => asked(args),
-        None => (what(call, bodies), vec![plain(arguments_of(call, bodies).unwrap_or_default())]),
+        None => (what(call, bodies), vec![one_line(arguments_of(call, bodies).unwrap_or_default())]),
     }
 }
 
@@ -89,7 +89,7 @@ fn arguments_of<'a>(call: &Call, bodies: &'a dyn Bodies) -> Option<&'a str> {
 /// What happens to a question that nobody answers in time. `when`: when that is.
 pub fn unanswered(args: Option<&AskHumanArgs>, when: &str) -> String {
     match args.and_then(AskHumanArgs::by_default) {
-        Some(default) => format!("without an answer {when} this counts: {}", plain(&short(default, GIST))),
+        Some(default) => format!("without an answer {when} this counts: {}", short(default, GIST)),
         None => format!("without an answer {when} the agent goes on without one"),
     }
 }
@@ -97,9 +97,8 @@ pub fn unanswered(args: Option<&AskHumanArgs>, when: &str) -> String {
 /// The same of its arguments.
 pub fn asked(args: &AskHumanArgs) -> (String, Vec<String>) {
     // A label with line breaks in it has several lines, each shown as one of the question.
-    let whole = plain(&args.lines().join("\n"));
-    let lines: Vec<String> = whole.lines().map(String::from).collect();
-    (plain(&short(&args.question, GIST)), lines)
+    let lines: Vec<String> = args.lines().iter().flat_map(|line| line.lines()).map(one_line).collect();
+    (short(&args.question, GIST), lines)
 }
 
 /// Whom a question is for, and how it went there.

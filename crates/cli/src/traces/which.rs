@@ -29,7 +29,7 @@ async fn all_rows(logs: &Logs) -> Result<Vec<Row>, Failure> {
     }
 }
 
-/// The traces whose calls wait for a decision.
+/// The traces whose calls wait for a decision, those of agents on other machines too.
 async fn all_waiting(logs: &Logs) -> Result<Vec<Row>, Failure> {
     let rows: Vec<Row> = all_rows(logs).await?.into_iter().filter(|row| row.status == "waiting").collect();
     // One that waits for its agents has nothing to be decided itself.
@@ -40,6 +40,11 @@ async fn all_waiting(logs: &Logs) -> Result<Vec<Row>, Failure> {
         let (_, state, _) = logs.read(&row.trace).await?;
         if state.turn_calls().iter().any(|call| call.state == CallState::Asked || call.is_approved_only()) {
             waiting.push(row.clone());
+        }
+        let is_elsewhere = |child: &TraceId| child.elsewhere().is_some();
+        if state.children.open().any(|child| child.trace.as_ref().is_some_and(is_elsewhere)) {
+            let agents = agents_that_wait(logs, &row.trace, false).await?;
+            waiting.extend(agents.into_iter().filter(is_elsewhere).map(|trace| Row { trace, ..row.clone() }));
         }
     }
     Ok(waiting)
@@ -104,6 +109,8 @@ pub async fn surely(logs: &Logs, named: Option<&str>, what: &str) -> Result<Trac
 /// What people know a trace by: its name, if it was given one, and its task.
 pub fn label(row: &Row) -> String {
     match &row.name {
+        // What an agent is told first is more than its task.
+        Some(name) if row.trace.parent().is_some() => name.clone(),
         Some(name) if !row.task.is_empty() && row.task != *name => format!("{name} · {}", row.task),
         Some(name) => name.clone(),
         None => row.task.clone(),

@@ -7,7 +7,7 @@ use crate::traces::questions::{asked, unanswered};
 use crate::traces::wanted::{CallAt, Wanted};
 use crate::ui::print::Made;
 use crate::ui::say::tell;
-use crate::ui::text::{plain, span};
+use crate::ui::text::{one_line, span};
 use mainpath::runtime::Mail;
 use mainpath::tools::AskHumanArgs;
 
@@ -104,6 +104,6 @@ fn time_of(made: &Made) -> Option<String> {
 fn question_of(made: &Made) -> (String, Vec<String>) {
     match AskHumanArgs::read(&made.arguments) {
         Some(args) => asked(&args),
-        None => (plain(&made.arguments), vec![plain(&made.arguments)]),
+        None => (one_line(&made.arguments), vec![one_line(&made.arguments)]),
     }
 }

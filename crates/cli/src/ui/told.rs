@@ -101,7 +101,7 @@ pub fn started(parent: &TraceId, data: &SubTraceStarted) -> String {
 
 /// How an agent ended, and what it used.
 pub fn ended(parent: &TraceId, data: &SubTraceCompleted) -> String {
-    let HandedBack { child, answer, problem, files, turns, denied, spent: used, .. } = &data.handed;
+    let HandedBack { child, answer, problem, files, turns, denied, unknown, spent: used, .. } = &data.handed;
     let who = child
         .as_ref()
         .map_or_else(|| format!("{} of {}", data.nth + 1, data.of), |child| child_name(parent, child).into());
@@ -119,9 +119,13 @@ pub fn ended(parent: &TraceId, data: &SubTraceCompleted) -> String {
         (None, answer) => short(answer, 100),
     };
     let denied = if *denied == 0 { String::new() } else { format!("{} denied, ", count((*denied).into(), "call")) };
+    let unsure = match unknown {
+        0 => String::new(),
+        unknown => format!("{} may or may not have taken effect, ", count((*unknown).into(), "call")),
+    };
     let took = match turns {
         0 => String::new(),
-        turns => format!(" ({}, {denied}{})", count((*turns).into(), "turn"), spent(*used)),
+        turns => format!(" ({}, {denied}{unsure}{})", count((*turns).into(), "turn"), spent(*used)),
     };
     format!("agent {who} {how}{took}: {what}")
 }

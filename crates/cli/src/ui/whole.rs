@@ -125,7 +125,12 @@ mod tests {
         assert_eq!(whole(r#"{"command":"ls \u202e# \u001b[2J\u200b"}"#, None), ["$ ls <U+202E># <U+001B>[2J<U+200B>"]);
         assert_eq!(visible("a\u{E0041}b\u{2028}c\u{AD}d\r"), "a<U+E0041>b<U+2028>c<U+00AD>d<U+000D>");
         // Joined emoji and other scripts stay as they are.
-        assert_eq!(visible("👩‍💻 é 日本 שלום"), "👩‍💻 é 日本 שלום");
+        let seen = "👩‍💻 👩🏽‍🚀 ❤️ 1️⃣ é 日本\u{3000} שלום";
+        assert_eq!(visible(seen), seen);
+        assert_eq!(
+            visible("ok\u{E0172}\u{FE0F}\u{200D}x\u{2800}\u{A0}y ❤\u{200D}x 1\u{FE0F}\u{FE0F}"),
+            "ok<U+E0172><U+FE0F><U+200D>x<U+2800><U+00A0>y ❤<U+200D>x 1\u{FE0F}<U+FE0F>"
+        );
     }
 
     #[test]

@@ -260,8 +260,11 @@ fn what_waits_for_a_person_there_is_said_here_and_is_decided_by_whoever_may() {
     assert_eq!(run.end().code, 5);
     let child = there.traces().remove(0);
     // The key may not decide there; who may there, does.
-    let refused = here.run(&["approve", &format!("agent://{address}/{child}")]);
-    assert!(refused.code == 1 && refused.err.contains("needs a key with the scope approve"), "{refused:#?}");
+    // Without a name it is meant too, since nothing else waits.
+    for args in [vec!["approve".to_string()], vec!["approve".into(), format!("agent://{address}/{child}")]] {
+        let refused = here.run(&args.iter().map(String::as_str).collect::<Vec<_>>());
+        assert!(refused.code == 1 && refused.err.contains("needs a key with the scope approve"), "{refused:#?}");
+    }
     there.ok(&["rm", "--yes", &child]);
     drop(served);
 }

@@ -506,6 +506,49 @@ fn skills_are_made_shown_and_checked() {
 }
 
 #[test]
+fn what_hides_in_a_skill_is_named_to_whoever_looks_at_it() {
+    let place = Place::new();
+    let folder = skill(&place, "work/.agents/skills", "hid", "", "Step\u{202E} one\u{200B}.");
+    let text = std::fs::read_to_string(folder.join("SKILL.md")).unwrap();
+    std::fs::write(
+        folder.join("SKILL.md"),
+        text.replace("for people", "for\u{E0172} people \u{1F469}\u{200D}\u{1F4BB}"),
+    )
+    .unwrap();
+    for args in [["skills", "show", "hid"], ["skills", "trust", "hid"]] {
+        let shown = place.ok(&args);
+        assert!(shown.contains("about: Fills in hid for<U+E0172> people \u{1F469}\u{200D}\u{1F4BB}."), "{shown}");
+        assert!(shown.contains("  │ Step<U+202E> one<U+200B>.\n"), "{shown}");
+    }
+}
+
+#[test]
+fn of_two_skills_of_a_name_the_one_that_is_not_trusted_is_trusted_and_both_can_be_taken_back() {
+    let place = Place::new();
+    let first = skill(&place, "work/.mainpath/skills", "two", "", "The first.");
+    skill(&place, "work/.claude/skills", "two", "", "The second.");
+    place.ok(&["skills", "trust", "--all"]);
+    std::fs::write(first.join("scripts/new.sh"), "").unwrap();
+    let server = scripted(vec![Answer::text("The end.")]);
+    let done = place.run_on(&server, &["Do it."]);
+    assert!(done.err.contains("in the place of two another skill of this name is used, from: project"), "{done:#?}");
+    let trusted = place.ok(&["skills", "trust", "two"]);
+    assert!(trusted.contains("  │ The first.\n") && !trusted.contains("The second."), "{trusted}");
+    let revoked = place.ok(&["skills", "trust", "--revoke", "two"]);
+    assert_eq!(revoked, "two: no longer trusted\ntwo: no longer trusted\n");
+}
+
+#[test]
+fn where_no_skill_can_be_selected_none_is_said_to_be_in_the_system_text() {
+    let (place, server) = (Place::new(), scripted(vec![Answer::text("The end.")]));
+    forms(&place, "");
+    place.run_on(&server, &["--tools", "read_text_file", "Do it."]);
+    assert!(!system(&server).contains("Fills in forms"), "{}", system(&server));
+    let context = place.ok(&["context", &place.trace()]);
+    assert!(!context.contains("forms") && !context.contains("skills in the system text"), "{context}");
+}
+
+#[test]
 fn a_skill_is_shown_before_it_is_trusted_also_with_a_built_in_name_and_cannot_forge_a_line() {
     let place = Place::new();
     let folder = place.work.join(".agents/skills/planning");

@@ -181,13 +181,18 @@ fn two_agents_write_at_once_and_the_folder_stays_as_it_was() {
     let shown = place.ok(&["take", "--show", &root, handed[1]["child"].as_str().unwrap()]);
     assert!(shown.contains("-two\n+2\n"), "{shown}");
     assert_eq!(place.text("b.txt"), "zero\none\ntwo\nthree\n");
-    let several = place.run(&["take", &root]);
-    assert!(several.err.contains("several agents have changes to take; name one of"), "{several:#?}");
-    let took = place.ok(&["take", handed[1]["child"].as_str().unwrap()]);
+    // What waits is said with the end of the run, and only that is meant.
+    let other = handed[1]["child"].as_str().unwrap();
+    let waits =
+        format!("Changes of an agent wait, not yet taken: {other} (1 file). To take them: mainpath take {root}");
+    assert!(done.err.contains(&waits), "{done:#?}");
+    let took = place.ok(&["take", &root]);
     assert!(took.ends_with(&format!("(1 file) into {}\n", place.work.display())), "{took}");
     assert_eq!(place.text("b.txt"), "zero\none\n2\nthree\n");
     let again = place.ok(&["take", handed[1]["child"].as_str().unwrap()]);
     assert!(again.ends_with(&format!("are in {} already\n", place.work.display())), "{again}");
+    let none = place.run(&["take", "--show", &root]);
+    none.fails(1, &format!("the changes of the agents of {root} are in its folder already"));
     assert_eq!(differing(&before, &held(&place.work)), ["a.txt", "b.txt", "untracked.txt"]);
     // Where it does not fit any more, nothing is changed.
     write(&place.work, "b.txt", "another\n");
@@ -545,6 +550,13 @@ fn agents_that_can_write_nothing_are_in_nobodys_way() {
     let tools = &["grep", "write_text_file", "agent"];
     let (_, handed) = three_with(tools, "default", &["--deny", "write_text_file"]);
     assert_eq!((handed.len(), outcomes(&handed)), (3, 3), "{handed:#?}");
+    // One that cannot be is told why, and is in nobody's way either; no trace of it is named.
+    let (place, handed) = three_with(tools, "nosuch", &[]);
+    let problems: Vec<&str> = handed.iter().map(|one| one["problem"].as_str().unwrap_or_default()).collect();
+    let no_preset = "there is no preset \"nosuch\"; they are: analyst, default, evaluate, explore";
+    assert_eq!(problems, [no_preset, "", no_preset], "{handed:#?}");
+    assert!(handed[0]["child"].is_null() && handed[1]["child"].is_string(), "{handed:#?}");
+    assert_eq!(place.text("a.txt"), "a\n");
     // With a preset that may write it is as ever: one at a time.
     let (_, handed) = three_with(&["grep", "write_text_file", "agent"], "default", &[]);
     assert_eq!((handed.len(), outcomes(&handed)), (3, 1), "{handed:#?}");

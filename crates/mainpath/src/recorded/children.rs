@@ -15,6 +15,11 @@ impl ChildSpecs for RecordedChildren {
         Err("this agent was not recorded with what comes before it; none was started".into())
     }
 
+    fn problem(&self, _: Parent<'_>, _: &AgentCall) -> Option<String> {
+        // What it came to is in the recording, whatever it was.
+        None
+    }
+
     fn known(&self, call: CallId, nth: u16) -> Fut<'_, Option<SubTraceCompleted>> {
         Box::pin(async move {
             // What cannot be told is not started either.

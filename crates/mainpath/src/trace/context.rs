@@ -233,7 +233,7 @@ impl<'a> Look<'a> {
             sections: sections.map(|(name, share, tokens)| (name.as_str().to_string(), size(share, tokens))).collect(),
             parts: fixed.chain(parts).collect(),
             left_out: left_out.collect(),
-            skills: self.spec.skills.listed.clone(),
+            skills: self.spec.told_skills().cloned().collect(),
         }
     }
 }

@@ -43,6 +43,7 @@ impl Taking {
         let list = |of: &[&ChildPatch]| of.iter().map(|patch| patch.child.as_str()).collect::<Vec<_>>().join(", ");
         let row = match (&found[..], child) {
             ([one], _) => *one,
+            ([_, _, ..], None) => return Taking::only_open(&of, &found).await,
             ([], _) if known.is_empty() => {
                 return Err(Error::failed(format!("no agent of {} has changes to take", of.trace)));
             }
@@ -62,9 +63,35 @@ impl Taking {
                 )));
             }
         };
+        Taking::of_row(&of, row).await
+    }
+
+    async fn of_row(of: &ReadTrace<'_>, row: &ChildPatch) -> Result<Taking, Error> {
         let patch = of.at().scoped().get_blob(&row.patch).await?;
         let folder = spec_of(of.log).map(|spec| spec.workspace.clone()).unwrap_or_default();
         Ok(Taking { child: row.child.clone(), files: row.files.clone(), patch, folder })
+    }
+
+    /// The one of several whose changes are not in the folder yet. Errors: those of several are not, or all are.
+    async fn only_open(of: &ReadTrace<'_>, rows: &[&ChildPatch]) -> Result<Taking, Error> {
+        let mut open = Vec::new();
+        for row in rows {
+            let taking = Taking::of_row(of, row).await?;
+            // Where that cannot be worked out, it is said when they are taken.
+            if !matches!(taking.tried(&launcher::own(), Vec::new()).await, Ok((_, Patched::Already))) {
+                open.push(taking);
+            }
+        }
+        if open.len() == 1
+            && let Some(only) = open.pop()
+        {
+            return Ok(only);
+        }
+        let names: Vec<&str> = open.iter().map(|taking| taking.child.as_str()).collect();
+        Err(Error::failed(match names.as_slice() {
+            [] => format!("the changes of the agents of {} are in its folder already", of.trace),
+            several => format!("several agents have changes to take; name one of {}", several.join(", ")),
+        }))
     }
 
     /// The patch as text.

@@ -106,6 +106,10 @@ fn object(child: &SubTraceCompleted, most: usize, patches: &BTreeMap<BlobHash, S
     if handed.denied > 0 {
         put("denied_calls", json!(handed.denied));
     }
+    if handed.unknown > 0 {
+        put("unknown_calls", json!(handed.unknown));
+        put("about_unknown_calls", json!("they may or may not have taken effect: look before you rely on it"));
+    }
     put("tokens", json!(handed.spent.usage.total()));
     if handed.is_empty() && child.outcome == ChildOutcome::Result {
         put("note", json!("it returned nothing: no words, and no file changed"));
@@ -136,6 +140,11 @@ mod tests {
             serde_json::from_str::<Value>(&text).unwrap(),
             json!({"status": "result", "sub_trace_id": "t@delegate-5-001", "answer": "Done.", "calls": 2, "tokens": 34})
         );
+        let unsure = HandedBack { unknown: 1, ..handed.clone() };
+        let output = hand_back(&[child(ChildOutcome::Result, unsure)], &BTreeMap::new());
+        let text = mainpath_types::text_of(&output.content);
+        let about = "\"about_unknown_calls\":\"they may or may not have taken effect";
+        assert!(text.contains("\"unknown_calls\":1") && text.contains(about), "{text}");
         handed.answer = String::new();
         let text = hand_back(&[child(ChildOutcome::Result, handed.clone())], &BTreeMap::new());
         assert!(mainpath_types::text_of(&text.content).contains("it returned nothing"));

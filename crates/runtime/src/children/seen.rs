@@ -35,6 +35,8 @@ pub(super) struct Seen {
     failure: Option<String>,
     /// Its calls that were denied.
     denied: u32,
+    /// Its calls of which nobody knows whether they were done.
+    unknown: u32,
     /// Where what it has read came from, if from outside.
     pub origins: BTreeSet<Origin>,
 }
@@ -119,6 +121,7 @@ fn note(seen: &mut Seen, state: &State, event: &Event) {
         }
         EventKind::ModelFailed(data) => seen.failure = Some(data.error.message.clone()),
         EventKind::CallResolved(data) if data.resolution == Resolution::Denied => seen.denied += 1,
+        EventKind::CallResolved(data) if data.resolution == Resolution::Unknown => seen.unknown += 1,
         EventKind::FilesKept(data) => seen.files.extend(data.changes.iter().map(|change| change.path.clone())),
         // What is in a patch has to be taken first.
         EventKind::SubTraceCompleted(data) if data.handed.patch.is_none() => {
@@ -148,6 +151,7 @@ fn handed(child: &Child, seen: Seen) -> HandedBack {
         turns: run.turns,
         calls: run.calls,
         denied: seen.denied,
+        unknown: seen.unknown,
         children: run.children,
         active_ms: seen.at.saturating_sub(run.started).saturating_sub(run.waited).saturating_sub(waits),
     }

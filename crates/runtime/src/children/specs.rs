@@ -55,6 +55,13 @@ pub trait ChildSpecs: Send + Sync {
     /// What a child is. Errors: there can be none; one line for the parent's model, such as that there is no preset of that name.
     fn child(&self, parent: Parent<'_>, asked: &AgentCall) -> Result<ChildAgent, String>;
 
+    /// Why there can be no such child, where that is known before it begins; one line for the parent's model.
+    fn problem(&self, parent: Parent<'_>, asked: &AgentCall) -> Option<String> {
+        // Without a preset and skills of its own it is what its parent is.
+        let is_own = asked.agent_type.is_some() || asked.skills.is_some();
+        if is_own { self.child(parent, asked).err() } else { None }
+    }
+
     /// Whether a child may change files of the workspace. One that cannot be made is taken for one that may. `confined`: whether processes
     /// are held here to what their run may write.
     fn may_write(&self, parent: Parent<'_>, asked: &AgentCall, confined: bool) -> bool {

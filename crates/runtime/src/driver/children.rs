@@ -89,15 +89,18 @@ impl Driver {
             Ok(task) => in_brief(&task, TASK_CHARS),
             Err(problem) => return Ok(Err(problem)),
         };
-        let place = self.place(asked).await?;
+        let place = match self.place(asked).await? {
+            Ok(place) => place,
+            Err(problem) => return Ok(Err(problem)),
+        };
         let (mode, of, continues, host) = (asked.mode, asked.count(), asked.continue_from.clone(), asked.host.clone());
         Ok(Ok(ChildStarting { call, nth, of, mode, place, host, continues, after: 0, task, no_copy: None }))
     }
 
-    /// Where a child is to work, as long as no other writes there.
-    async fn place(&mut self, asked: &AgentCall) -> Result<ChildPlace, DriveError> {
+    /// Where a child is to work, as long as no other writes there. Errors: there can be none such.
+    async fn place(&mut self, asked: &AgentCall) -> Result<Result<ChildPlace, String>, DriveError> {
         if asked.host.is_some() {
-            return Ok(ChildPlace::Elsewhere);
+            return Ok(Ok(ChildPlace::Elsewhere));
         }
         let may_write = match self.parent_spec().await? {
             Ok(spec) => {
@@ -107,11 +110,15 @@ impl Driver {
                 let state = self.machine.state();
                 let (trace, run) = (&state.trace, state.counts.runs);
                 let parent = Parent { trace, spec: &spec, run, share: &share, child_run: 1, folder: None };
-                self.shared.config.children.may_write(parent, asked, confined)
+                let children = &self.shared.config.children;
+                if let Some(problem) = children.problem(parent, asked) {
+                    return Ok(Err(problem));
+                }
+                children.may_write(parent, asked, confined)
             }
             Err(_) => !asked.mode.is_read_only(),
         };
-        Ok(if may_write { ChildPlace::Alone } else { ChildPlace::Reading })
+        Ok(Ok(if may_write { ChildPlace::Alone } else { ChildPlace::Reading }))
     }
 
     /// Whether others than a call's child write in the workspace, or are about to.
@@ -126,7 +133,7 @@ impl Driver {
         for (other, arguments) in others {
             let asked = self.agent_call(other, arguments, batch).await?;
             if let Ok(asked) = asked
-                && self.place(&asked).await? == ChildPlace::Alone
+                && self.place(&asked).await? == Ok(ChildPlace::Alone)
             {
                 return Ok(true);
             }

@@ -190,6 +190,11 @@ async fn ending_with(
     Ok(ending)
 }
 
+/// What agents in copies have changed and nobody has taken, as far as the log says, with what to do; `None` where nothing waits.
+pub fn untaken(state: &State, log: &dyn Bodies) -> Option<String> {
+    untaken_in_words(state, log)
+}
+
 /// The form of views. It changes whenever a view of the same log is written otherwise than before.
 pub const VERSION: u64 = 8;
 
