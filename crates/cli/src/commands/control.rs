@@ -314,6 +314,7 @@ fn is_wanted(whole: &[String], leads: Option<&str>) -> Result<bool, Failure> {
 
 /// `mainpath deny`
 pub async fn deny(args: DenyArgs) -> Result<Exit, Failure> {
+    person_only("deny calls")?;
     let logs = logs()?;
     let (trace, call) = undecided(&logs, args.trace.as_deref(), args.call, Standing::Denied).await?;
     let (_, state, bodies) = logs.read(&trace).await?;

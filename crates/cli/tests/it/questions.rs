@@ -116,11 +116,13 @@ fn a_question_that_nobody_answers_in_time_gives_its_default_after_a_restart() {
 }
 
 #[test]
-fn no_agent_answers_or_approves_in_the_place_of_a_person() {
+fn no_agent_answers_approves_or_denies_in_the_place_of_a_person() {
     let (place, _server, trace) = parked(&json!({}));
-    for (args, what) in
-        [(["answer", &trace, "red"].as_slice(), "answer questions to people"), (&["approve", &trace], "approve calls")]
-    {
+    for (args, what) in [
+        (["answer", &trace, "red"].as_slice(), "answer questions to people"),
+        (&["approve", &trace], "approve calls"),
+        (&["deny", &trace], "deny calls"),
+    ] {
         let mut by_agent = place.command(args);
         by_agent.env("MAINPATH_CALL", "t:1.0");
         finish(by_agent, None).fails(1, &format!("agents cannot {what}; run this command yourself"));
