@@ -38,7 +38,7 @@ async fn every_wrong_field_is_named() {
         (json!({"task": "a", "model": "scripted:/dev/zero"}), "/model"),
         (json!({"task": "a", "model": model, "parent_trace_id": "nobody"}), "/parent_trace_id"),
         (json!({"task": "a", "model": model, "prompt_name": "../x"}), "/prompt_name"),
-        (json!({"task": "a", "rules": {"deny": ["bash("]}, "model": model}), "/rules/deny"),
+        (json!({"task": "a", "rules": {"deny": ["bash("]}, "model": model}), "/rules/deny/0"),
     ] {
         let answer = place.post("/api/traces", body.clone()).await;
         assert!(matches!(answer.status, 404 | 422), "{body}: {}", answer.body);
