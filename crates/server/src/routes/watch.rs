@@ -178,12 +178,12 @@ async fn page(call: &Call<EventsQuery>, trace: &mainpath::Trace, wanted: &Wanted
 }
 
 async fn watch(mut call: Call<EventsQuery>) -> Result<Response<Body>, Problem> {
+    call.query.check()?;
+    call.query.check_stream()?;
     let trace = call.trace().await?;
     let Some(upgrade) = call.socket.take() else {
         return Err(Problem::new(Kind::UNSUPPORTED, "this is a WebSocket: ask for an upgrade, or use …/events"));
     };
-    call.query.check()?;
-    call.query.check_stream()?;
     let wanted = call.query.wanted(None);
     let feed = call.app.watched(Feed::open(trace, wanted, call.watch()).await?);
     let upgrade = upgrade.max_message_size(64 << 10).max_frame_size(64 << 10).protocols(["mainpath"]);
