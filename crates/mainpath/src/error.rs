@@ -172,9 +172,10 @@ impl From<PlaceError> for Error {
 
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Error {
-        use std::io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+        use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
         let why = match error.kind() {
             StorageFull => "the disk is full",
+            FileTooLarge => "files may not grow any more",
             QuotaExceeded => "the disk quota is used up",
             ReadOnlyFilesystem => "the disk is read-only",
             _ => return Error::failed(error.to_string()),

@@ -5,7 +5,7 @@ use super::start::said;
 use crate::about;
 use crate::access::scope::Scope;
 use crate::address;
-use crate::call::{Answer, Call, Nothing};
+use crate::call::{Answer, Call, Nothing, call_named};
 use crate::problem::Problem;
 use crate::route::{Route, group};
 use mainpath::Trace;
@@ -114,14 +114,6 @@ async fn next(call: Call<Nothing, SayBody>) -> Result<Answer<Sent>, Problem> {
 struct InterruptBody {
     /// The call, such as `4.0`, or as messages name it, such as `call_4_0`.
     call: String,
-}
-
-/// A call by its number, or by the id that messages have of it.
-pub fn call_named(name: &str) -> Option<CallId> {
-    match name.strip_prefix("call_") {
-        Some(number) => number.replacen('_', ".", 1).parse().ok(),
-        None => name.parse().ok(),
-    }
 }
 
 async fn interrupt(call: Call<Nothing, InterruptBody>) -> Result<Answer<Sent>, Problem> {
