@@ -121,6 +121,9 @@ pub enum IndexError {
     /// Another process is writing it.
     #[error("the index {0} is being written by another process; try again in a moment")]
     Busy(String),
+    /// There is no room to write it.
+    #[error("the index {0} cannot be written: the disk is full")]
+    Full(String),
     /// A search without a word.
     #[error("there is nothing to look for in {0:?}: say at least one word")]
     NoWords(String),
@@ -143,6 +146,20 @@ pub enum IndexError {
         /// The system's answer.
         source: std::io::Error,
     },
+}
+
+impl IndexError {
+    /// Whether there is no room for what is to be written, or nothing may be.
+    pub fn is_full(&self) -> bool {
+        match self {
+            IndexError::Full(_) => true,
+            IndexError::Io { source, .. } => {
+                use std::io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+                matches!(source.kind(), StorageFull | QuotaExceeded | ReadOnlyFilesystem)
+            }
+            _ => false,
+        }
+    }
 }
 
 /// What a refresh did.
@@ -173,6 +190,25 @@ impl Index {
         };
         let db = db.map_err(|source| say(&path, source))?;
         Ok(Index { path, store: Arc::clone(store), scope: scope.clone(), db })
+    }
+
+    /// What can be known of the traces now, whatever can be written: the index with what changed since; else the index as it is, or, where
+    /// there is nothing in it or it cannot be used, one in memory. Errors: [`IndexError::Busy`], [`IndexError::Store`].
+    pub fn at_hand(store: &Arc<FilesStore>, scope: &Scope) -> Result<Index, IndexError> {
+        let refreshed = Index::open(store, scope).and_then(|mut index| match index.refresh() {
+            Err(IndexError::Busy(_) | IndexError::Full(_) | IndexError::Io { .. }) if index.has_some() => Ok(index),
+            done => done.map(|_| index),
+        });
+        match refreshed {
+            Err(IndexError::Full(_) | IndexError::Sqlite { .. } | IndexError::Io { .. }) => {
+                Index::in_memory(store, scope)
+            }
+            done => done,
+        }
+    }
+
+    fn has_some(&self) -> bool {
+        self.newest(1).is_ok_and(|(_, all)| all > 0)
     }
 
     /// An index of its own for this process alone, made of all logs: for a place where none can be written. Errors:
@@ -283,7 +319,11 @@ fn is_damage(error: &rusqlite::Error) -> bool {
 
 fn say(path: &Path, source: rusqlite::Error) -> IndexError {
     let path = path.display().to_string();
-    if tables::is_busy(&source) { IndexError::Busy(path) } else { IndexError::Sqlite { path, source } }
+    match source.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => IndexError::Full(path),
+        _ if tables::is_busy(&source) => IndexError::Busy(path),
+        _ => IndexError::Sqlite { path, source },
+    }
 }
 
 /// Removes the file with what SQLite keeps beside it.

@@ -423,3 +423,19 @@ pub(crate) fn signed(n: Millis) -> i64 {
 pub(crate) fn unsigned(n: i64) -> u64 {
     u64::try_from(n).unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{IndexError, say};
+
+    #[test]
+    fn a_full_disk_is_told_apart_from_a_file_that_cannot_be_used() {
+        let db = in_memory().unwrap();
+        let pages: i64 = db.query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap();
+        db.query_row(&format!("PRAGMA max_page_count={pages}"), [], |row| row.get::<_, i64>(0)).unwrap();
+        let error = db.execute_batch("CREATE TABLE more (a); INSERT INTO more VALUES (randomblob(99999))").unwrap_err();
+        let error = say(Path::new("i.sqlite"), error);
+        assert!(matches!(&error, IndexError::Full(path) if path == "i.sqlite") && error.is_full(), "{error}");
+    }
+}

@@ -147,7 +147,8 @@ impl From<SessionError> for Error {
 #[cfg(feature = "home")]
 impl From<IndexError> for Error {
     fn from(error: IndexError) -> Error {
-        Error::failed(error.to_string())
+        let kind = if error.is_full() { ErrorKind::ReadOnly } else { ErrorKind::Failed };
+        Error::new(kind, error.to_string())
     }
 }
 
@@ -171,6 +172,14 @@ impl From<PlaceError> for Error {
 
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Error {
-        Error::failed(error.to_string())
+        use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+        let why = match error.kind() {
+            StorageFull => "the disk is full",
+            FileTooLarge => "files may not grow any more",
+            QuotaExceeded => "the disk quota is used up",
+            ReadOnlyFilesystem => "the disk is read-only",
+            _ => return Error::failed(error.to_string()),
+        };
+        Error::new(ErrorKind::ReadOnly, format!("nothing can be written: {why}"))
     }
 }

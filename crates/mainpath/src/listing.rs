@@ -177,11 +177,7 @@ impl Host {
     pub async fn list(&self, wanted: Wanted) -> Result<Vec<Row>, Error> {
         let logs = self.filed()?;
         let (store, scope) = (std::sync::Arc::clone(&logs.store), logs.scope.clone());
-        let read = move || -> Result<Vec<Row>, IndexError> {
-            let mut index = Index::open(&store, &scope)?;
-            index.refresh()?;
-            index.page(&wanted)
-        };
+        let read = move || -> Result<Vec<Row>, IndexError> { Index::at_hand(&store, &scope)?.page(&wanted) };
         let mut rows = tokio::task::spawn_blocking(read).await.map_err(|error| Error::failed(error.to_string()))??;
         for row in &mut rows {
             stand_among(logs, row, &|trace| self.drives(trace)).await;
@@ -200,8 +196,7 @@ impl Host {
         let logs = self.filed()?;
         let (store, scope, words) = (std::sync::Arc::clone(&logs.store), logs.scope.clone(), words.to_string());
         let read = move || -> Result<Vec<Hit>, IndexError> {
-            let mut index = Index::open(&store, &scope)?;
-            index.refresh()?;
+            let index = Index::at_hand(&store, &scope)?;
             index.search(&words, most, after.as_ref())
         };
         let found = tokio::task::spawn_blocking(read).await.map_err(|error| Error::failed(error.to_string()))?;
@@ -238,6 +233,8 @@ impl Trace {
         let store = ScopedStore::new(host.store(), host.scope());
         Ok(match &read.log.damage {
             Some(_) => "damaged",
+            // There was something: see `Host::trace`.
+            None if read.log.events.is_empty() => "damaged",
             None => stands(store, &read.state, is_driven, &|trace| host.drives(trace)).await,
         })
     }

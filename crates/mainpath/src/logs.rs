@@ -80,6 +80,17 @@ impl Logs {
         Logs { home, ..self }
     }
 
+    /// Whether another machine is set up.
+    pub(crate) fn reaches(&self, host: &str) -> bool {
+        #[cfg(feature = "home")]
+        return self.elsewhere.as_ref().is_some_and(|routed| routed.reaches(host));
+        #[cfg(not(feature = "home"))]
+        {
+            let _ = host;
+            false
+        }
+    }
+
     /// What reaches all traces, also those of other machines.
     #[cfg(feature = "home")]
     pub fn all_stores(&self) -> Arc<dyn Store> {

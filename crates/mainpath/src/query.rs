@@ -76,7 +76,9 @@ pub struct QueryAnswer {
 /// It may block. Errors: the index cannot be used.
 pub fn query(logs: &Logs, predicate: &Predicate, most: usize) -> Result<QueryAnswer, IndexError> {
     let index = match refreshed(logs) {
-        Err(IndexError::Sqlite { .. } | IndexError::Io { .. }) => Index::in_memory(&logs.store, &logs.scope)?,
+        Err(IndexError::Full(_) | IndexError::Sqlite { .. } | IndexError::Io { .. }) => {
+            Index::in_memory(&logs.store, &logs.scope)?
+        }
         index => index?,
     };
     let found = index.query(predicate, most)?;

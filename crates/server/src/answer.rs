@@ -1,11 +1,15 @@
 //! From a request to its answer: whence it comes, who asks, what it takes, and the code of its route.
 
 use crate::access::keys::bearer;
+use crate::access::scope::Scope;
 use crate::app::{App, Shared};
 use crate::call::{Call, Client};
+use crate::errors::Errors;
+use crate::fields;
 use crate::log::Requested;
 use crate::problem::{FieldProblem, Kind, Problem, UNKNOWN_FIELD};
 use crate::route::{Route, Takes};
+use crate::unique;
 use axum::body::Body;
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::ws::WebSocketUpgrade;
@@ -79,6 +83,13 @@ async fn answered(
         Some(takes) => held(takes, query_of(takes, parts.uri.query().unwrap_or_default()), "query")?,
         None => without(parts.uri.query().unwrap_or_default())?,
     };
+    let changes = route.method == Method::POST && route.needs != Some(Scope::Read);
+    if changes && !route.is_once && route.errors == Errors::Problems && parts.headers.contains_key("idempotency-key") {
+        return Err(Problem::new(
+            Kind::UNSUPPORTED,
+            "this takes no Idempotency-Key: look what was done before you send it again",
+        ));
+    }
     let socket = WebSocketUpgrade::from_request_parts(parts, &()).await.ok();
     let bytes = read(app, parts, body).await?;
     let mut digest = Sha256::new().chain_update(route.name).chain_update(parts.uri.path()).chain_update(b"\n");
@@ -88,15 +99,22 @@ async fn answered(
     }
     let digest = digest.chain_update(&bytes).finalize();
     let digest = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let host = app.host_of(&who)?;
     let body = match &route.body {
-        Some(takes) => held(takes, json(takes, &bytes)?, "body")?,
+        Some(takes) => {
+            let body = json(takes, &bytes)?;
+            let besides = route.besides.map(|_| body.clone());
+            held(takes, body, "body").map_err(|problem| match (route.besides, besides) {
+                (Some(wrong), Some(body)) => problem.with(wrong(&host, &body)),
+                _ => problem,
+            })?
+        }
         None if route.method == Method::POST => nothing(&bytes)?,
         None => Value::Object(Map::new()),
     };
     let path: BTreeMap<String, String> =
         path.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
     about.trace = path.get("id").and_then(|id| id.parse().ok());
-    let host = app.host_of(&who)?;
     let headers = parts.headers.clone();
     let (client, gone) = Client::here();
     let call = Call { app: Arc::clone(app), who, host, path, query, body, headers, digest, socket, gone };
@@ -109,7 +127,7 @@ async fn answered(
         tokio::time::timeout(LIMIT, code).await.map_err(late)?
     };
     if route.method == Method::GET {
-        return done.await;
+        return done.await.map_err(Problem::of_query);
     }
     // What was begun is brought to where it stands by itself, also where the client has gone meanwhile.
     let failed =
@@ -131,7 +149,7 @@ fn nothing(bytes: &[u8]) -> Result<Value, Problem> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Ok(Value::Object(Map::new()));
     }
-    let body: Value = serde_json::from_slice(bytes).map_err(not_json)?;
+    let body = unique::read(bytes).map_err(not_json)?;
     let Value::Object(fields) = &body else { return Err(Problem::field("", "is no object")) };
     let wrong: Vec<FieldProblem> = fields.keys().map(|name| unknown("body", name)).collect();
     if wrong.is_empty() { Ok(body) } else { Err(Problem::fields(wrong)) }
@@ -139,7 +157,7 @@ fn nothing(bytes: &[u8]) -> Result<Value, Problem> {
 
 fn unknown(place: &str, name: &str) -> FieldProblem {
     let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
-    FieldProblem { place: place.into(), pointer, detail: UNKNOWN_FIELD.into() }
+    FieldProblem { place: place.into(), pointer, detail: format!("{UNKNOWN_FIELD}; there are none") }
 }
 
 fn not_json(error: serde_json::Error) -> Problem {
@@ -172,7 +190,7 @@ fn json(takes: &Takes, bytes: &[u8]) -> Result<Value, Problem> {
     if bytes.iter().all(u8::is_ascii_whitespace) && takes.is_optional {
         return Ok(Value::Object(Map::new()));
     }
-    serde_json::from_slice(bytes).map_err(not_json)
+    unique::read(bytes).map_err(not_json)
 }
 
 /// A query as JSON: numbers and truths where the schema wants them.
@@ -198,11 +216,11 @@ fn held(takes: &Takes, value: Value, place: &str) -> Result<Value, Problem> {
     let wrong = takes.rules.wrong_fields(&value).into_iter();
     let wrong: Vec<FieldProblem> = wrong
         .map(|wrong| {
-            let detail = match (wrong.is_unknown(), wrong.is_missing()) {
-                (true, _) => UNKNOWN_FIELD.into(),
-                (_, true) => "is missing".into(),
-                _ => wrong.problem,
-            };
+            if wrong.is_unknown() {
+                return fields::unknown(&takes.root, place, &wrong.field);
+            }
+            let said = wrong.problem.strip_prefix(&format!("at {}: ", wrong.field)).unwrap_or(&wrong.problem);
+            let detail = if wrong.is_missing() { "is missing".into() } else { said.into() };
             FieldProblem { place: place.into(), pointer: wrong.field, detail }
         })
         .collect();

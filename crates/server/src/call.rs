@@ -136,7 +136,7 @@ impl<Q, B> Call<Q, B> {
     /// The call of a tool that the path names.
     pub fn call(&self) -> Result<CallId, Problem> {
         let name = self.part("call");
-        name.parse().map_err(|_| Problem::not_found(format!("there is no call {name:?}")))
+        call_named(name).ok_or_else(|| Problem::not_found(format!("there is no call {name:?}")))
     }
 
     /// The request's `Idempotency-Key`. Errors: it is no key, or was used for another request.
@@ -192,6 +192,14 @@ impl<Q, B> Call<Q, B> {
             true => Ok(()),
             false => Err(Problem::new(Kind::FORBIDDEN, format!("{what} needs a key with the scope {scope}"))),
         }
+    }
+}
+
+/// A call by its number, or by the id that messages have of it.
+pub fn call_named(name: &str) -> Option<CallId> {
+    match name.strip_prefix("call_") {
+        Some(number) => number.replacen('_', ".", 1).parse().ok(),
+        None => name.parse().ok(),
     }
 }
 

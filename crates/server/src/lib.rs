@@ -4,11 +4,13 @@
 //! do: a route parses, calls one method of the host library, and renders.
 
 pub mod access;
+mod address;
 mod answer;
 mod app;
 mod call;
 mod docs;
 mod errors;
+mod fields;
 mod life;
 mod lines;
 mod log;
@@ -29,9 +31,10 @@ mod settings;
 mod stream;
 mod telemetry;
 mod ui;
+mod unique;
 
 pub use access::audit::Audit;
-pub use access::keys::{Keys, ListedKey, NewKey};
+pub use access::keys::{Keys, ListedKey, NewKey, OWNER};
 pub use access::scope::Scope;
 pub use serve::Server;
 pub use serving::served_at;

@@ -101,11 +101,40 @@ impl Problem {
 
     /// Fields of a part of the request that cannot be used.
     pub fn fields(errors: Vec<FieldProblem>) -> Problem {
-        let detail = match errors.as_slice() {
-            [one] => format!("{} {}: {}", one.place, one.pointer, one.detail),
-            more => format!("{} fields cannot be used", more.len()),
-        };
+        let detail = summary(&errors);
         Problem { errors, ..Problem::new(Kind::INVALID, detail) }
+    }
+
+    /// The same with further fields, those that it does not name yet.
+    pub fn with(self, more: Vec<FieldProblem>) -> Problem {
+        let mut errors = self.errors;
+        let is_new = |more: &FieldProblem| errors.iter().all(|known| known.pointer != more.pointer);
+        let more: Vec<FieldProblem> = more.into_iter().filter(is_new).collect();
+        errors.extend(more);
+        Problem::fields(errors)
+    }
+
+    /// A field of the query that cannot be used.
+    pub fn query(pointer: impl Into<String>, detail: impl Into<String>) -> Problem {
+        Problem::field(pointer, detail).of_query()
+    }
+
+    /// The same of a request that has no body.
+    pub fn of_query(mut self) -> Problem {
+        let is_summary = self.detail == summary(&self.errors);
+        for field in self.errors.iter_mut().filter(|field| field.place == "body") {
+            field.place = "query".into();
+        }
+        let detail = if is_summary { summary(&self.errors) } else { self.detail };
+        Problem { detail, ..self }
+    }
+
+    /// What goes wrong with the field here, if it is what the caller gave, and otherwise what it is.
+    pub fn at(pointer: &'static str) -> impl Fn(Error) -> Problem {
+        move |error| match error.kind() {
+            ErrorKind::Invalid if error.field().is_none() => Problem::field(pointer, error.message()),
+            _ => error.into(),
+        }
     }
 
     /// A field of the body that cannot be used.
@@ -147,20 +176,30 @@ impl Problem {
     }
 }
 
+/// What is wrong with these fields, in a line.
+fn summary(errors: &[FieldProblem]) -> String {
+    match errors {
+        [one] if one.pointer.is_empty() => format!("{}: {}", one.place, one.detail),
+        [one] => format!("{} {}: {}", one.place, one.pointer, one.detail),
+        more => format!("{} fields cannot be used", more.len()),
+    }
+}
+
 impl From<Error> for Problem {
     fn from(error: Error) -> Problem {
-        let kind = match error.kind() {
-            ErrorKind::Invalid => {
-                let pointer = error.field().map(|field| format!("/{}", field.replace('.', "/"))).unwrap_or_default();
-                let detail = error.problem().trim_start_matches([':', ' ']).to_string();
-                return Problem::field(pointer, detail);
+        let kind = match (error.kind(), error.field()) {
+            (ErrorKind::Invalid, Some(field)) => {
+                let pointer = format!("/{}", field.replace('.', "/"));
+                return Problem::field(pointer, error.problem().trim_start_matches([':', ' ']));
             }
-            ErrorKind::Auth => Kind::MODEL_KEY,
-            ErrorKind::NotFound => Kind::NOT_FOUND,
-            ErrorKind::Busy => Kind::BUSY,
-            ErrorKind::Refused => Kind::REFUSED,
-            ErrorKind::Reused => return Problem::reused(),
-            ErrorKind::ReadOnly => Kind::READ_ONLY,
+            // Which field it is, is not known.
+            (ErrorKind::Invalid, None) => Kind::INVALID,
+            (ErrorKind::Auth, _) => Kind::MODEL_KEY,
+            (ErrorKind::NotFound, _) => Kind::NOT_FOUND,
+            (ErrorKind::Busy, _) => Kind::BUSY,
+            (ErrorKind::Refused, _) => Kind::REFUSED,
+            (ErrorKind::Reused, _) => return Problem::reused(),
+            (ErrorKind::ReadOnly, _) => Kind::READ_ONLY,
             _ => Kind::INTERNAL,
         };
         Problem::new(kind, error.message())

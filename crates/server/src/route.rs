@@ -7,7 +7,7 @@ use crate::problem::{FieldProblem, Problem};
 use crate::reply;
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Method, Response};
-use mainpath::schema;
+use mainpath::{Host, schema};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -19,6 +19,9 @@ use std::sync::Arc;
 
 /// Makes the schema of a type among the others.
 pub type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+/// Tells what is wrong with a body besides what its schema says.
+pub type Besides = fn(&Host, &Value) -> Vec<FieldProblem>;
 
 type Done = Pin<Box<dyn Future<Output = Result<Response<Body>, Problem>> + Send>>;
 /// The code of a route.
@@ -78,6 +81,8 @@ pub struct Route {
     pub query: Option<Takes>,
     /// Its body.
     pub body: Option<Takes>,
+    /// What else is wrong with a body that its schema does not allow: so all is told at once.
+    pub besides: Option<Besides>,
     /// Whether it takes an `Idempotency-Key`.
     pub is_once: bool,
     /// Whether it takes `Prefer: wait=N`.
@@ -209,6 +214,7 @@ impl Route {
             needs: Some(needs),
             query,
             body,
+            besides: None,
             is_once: false,
             waits: false,
             gives,
@@ -240,6 +246,12 @@ impl Route {
     pub fn once(mut self) -> Route {
         self.is_once = true;
         self.fails(&[409])
+    }
+
+    /// This too is wrong with a body that its schema does not allow.
+    pub fn besides(mut self, besides: Besides) -> Route {
+        self.besides = Some(besides);
+        self
     }
 
     /// It takes `Prefer: wait=N`.
@@ -294,11 +306,23 @@ fn read<T: DeserializeOwned>(mut value: Value, place: &str) -> Result<T, Problem
         whole(&mut value);
         let wrong = |error: serde_json::Error| FieldProblem {
             place: place.into(),
-            pointer: String::new(),
+            pointer: culprit::<T>(&value, &error.to_string()),
             detail: error.to_string(),
         };
-        serde_json::from_value(value).map_err(|error| Problem::fields(vec![wrong(error)]))
+        T::deserialize(&value).map_err(|error| Problem::fields(vec![wrong(error)]))
     })
+}
+
+/// The field without which a value is not wrong in this way any more, as a pointer; empty if there is none.
+fn culprit<T: DeserializeOwned>(value: &Value, problem: &str) -> String {
+    let Value::Object(fields) = value else { return String::new() };
+    let is_wrong_without = |name: &String| {
+        let mut rest = fields.clone();
+        rest.remove(name);
+        T::deserialize(Value::Object(rest)).is_err_and(|error| error.to_string() == problem)
+    };
+    let found = fields.keys().find(|name| !is_wrong_without(name));
+    found.map(|name| format!("/{}", name.replace('~', "~0").replace('/', "~1"))).unwrap_or_default()
 }
 
 fn whole(value: &mut Value) {

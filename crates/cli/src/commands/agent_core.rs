@@ -45,13 +45,13 @@ pub async fn agent_core(args: AgentCoreArgs) -> Result<Exit, Failure> {
         Ok(given) => given,
         Err(why) => return told(&Problem::new(Kind::NOT_JSON, why)),
     };
-    let request = match AgentCoreRequest::read(given) {
-        Ok(request) => request,
-        Err(wrong) => return told(&Problem::of_body(wrong)),
-    };
     let tell = |line: &str| eprintln!("! {}", one_line(line));
     let mut signals = Signals::listen()?;
     let host = Host::from_home_in(&workspace, tell).await?;
+    let request = match host.read_agent_core(given) {
+        Ok(request) => request,
+        Err(wrong) => return told(&Problem::of_body(wrong)),
+    };
     let run = match host.agent_core(&request, Terms { workspace, once: None }).await {
         Ok(run) => run,
         Err(Refused::Failed(error)) => return Err(error.into()),

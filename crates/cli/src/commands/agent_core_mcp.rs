@@ -61,7 +61,7 @@ impl OneTool for Core {
 
 impl Core {
     async fn execute(&self, arguments: Value) -> Result<Value, String> {
-        let request = AgentCoreRequest::read(arguments).map_err(in_words)?;
+        let request = self.host.read_agent_core(arguments).map_err(in_words)?;
         let terms = Terms { workspace: self.workspace.clone(), once: None };
         let run = match self.host.agent_core(&request, terms).await {
             Ok(run) => run,

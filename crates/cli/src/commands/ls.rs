@@ -118,7 +118,9 @@ fn line(row: &Row) -> String {
 async fn search(logs: &Logs, query: &str, args: &LsArgs) -> Result<Exit, Failure> {
     // Where no index can be kept, every log is read for the search.
     let index = match refreshed(logs) {
-        Err(IndexError::Sqlite { .. } | IndexError::Io { .. }) => Index::in_memory(&logs.store, &logs.scope)?,
+        Err(IndexError::Full(_) | IndexError::Sqlite { .. } | IndexError::Io { .. }) => {
+            Index::in_memory(&logs.store, &logs.scope)?
+        }
         index => index?,
     };
     let mut hits = index.search(query, if args.all { usize::MAX } else { SHOWN * 100 }, None)?;

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use mainpath::store::scheduler::system_clock;
 use mainpath::types::TenantId;
 use mainpath::{Host, Logs};
-use mainpath_server::{Audit, Keys, NewKey, Scope, Server, Settings, served_at};
+use mainpath_server::{Audit, Keys, NewKey, OWNER, Scope, Server, Settings, served_at};
 use serde_json::json;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -232,7 +232,12 @@ pub fn keys(command: KeysCommand) -> Result<Exit, Failure> {
                 return Err(Failure::error(format!("there is no key {:?}; mainpath keys list", args.name)));
             }
             audit.add(now, "mainpath keys", "key_revoked", json!({"name": args.name}))?;
-            out(&format!("{} is revoked", args.name))?;
+            out(&match args.name == OWNER {
+                true => {
+                    format!("{OWNER} is revoked; the next start of mainpath serve makes it again, with another secret")
+                }
+                false => format!("{} is revoked", args.name),
+            })?;
         }
     }
     Ok(Exit::Ok)

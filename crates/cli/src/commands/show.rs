@@ -139,6 +139,9 @@ async fn path(
     }
     let reason = state.ended.reason.filter(|_| state.run.is_none()).map(|reason| format!(" ({})", reason.words()));
     out(&match logs.standing(state, is_driven).await {
+        _ if log.damage.is_some() => {
+            format!("status  damaged; to continue in a copy of what can be read: mainpath fork {trace}")
+        }
         INTERRUPTED => format!("status  {INTERRUPTED}: {then}"),
         status => format!("status  {status}{}", reason.unwrap_or_default()),
     })?;

@@ -95,6 +95,8 @@ fn one_changed_byte_is_found_and_named_by_file_and_line() {
     assert_eq!(std::fs::read_to_string(&path).unwrap(), changed);
     let shown = place.run(&["show"]);
     assert!(shown.code == 1 && shown.out.contains("Read a."), "{shown:#?}");
+    let stands = format!("status  damaged; to continue in a copy of what can be read: mainpath fork {trace}\n");
+    assert!(shown.out.contains(&stands) && !shown.out.contains("interrupted"), "{shown:#?}");
 }
 
 #[test]

@@ -361,6 +361,12 @@ fn a_server_goes_on_when_somebody_has_decided_on_another_machine_or_has_removed_
     two.there.ok(&["approve", &two.there.traces()[0]]);
     wait_until("it has gone on", || stands(&own, &trace) == "completed");
     assert_eq!(handed(&two.here, &trace)[0]["answer"], "Written.");
+    // Its id is one part of the address, and files are put back there alone.
+    let there = format!("/api/traces/agent%3A%2F%2F{}%2F{}", two.address.replace(':', "%3A"), two.there.traces()[0]);
+    assert_eq!(own.ask("GET", &there, "", "").1["status"], "completed");
+    let (status, refused) = own.ask("POST", &format!("{there}/restore"), "", "{\"at_sequence\": 1}");
+    let done_there = format!("this is done on {} itself", two.address);
+    assert!(status == 409 && refused["detail"].as_str().unwrap().contains(&done_there), "{refused}");
     two.there.ok(&["rm", "--yes", &two.there.traces()[0]]);
     let trace = asks_there(&two, &own, &model);
     // So that it is seen here before it is gone there.

@@ -283,6 +283,7 @@ fn what_cannot_be_served_is_said_in_a_line() {
         (vec!["serve", "--address", "nowhere"], "invalid value"),
         (vec!["serve", "-C", "missing"], "missing"),
         (vec!["keys", "new", "a b"], "is no name"),
+        (vec!["keys", "new", "owner"], "\"owner\" is the key that mainpath serve makes by itself; choose another name"),
         (vec!["keys", "new", "ci", "--scopes", "all"], "there is no scope"),
         (vec!["keys", "revoke", "nobody"], "there is no key"),
     ] {
@@ -315,6 +316,8 @@ fn a_key_is_made_used_and_revoked_while_the_server_runs() {
     }
     served.key = owner;
     assert_eq!(served.ask("GET", "/api/keys", "", "").0, 200);
+    let again = "owner is revoked; the next start of mainpath serve makes it again, with another secret\n";
+    assert_eq!(place.ok(&["keys", "revoke", "owner"]), again);
 }
 
 #[test]
@@ -345,6 +348,17 @@ fn a_full_disk_is_507_and_heals_by_itself() {
     let (status, problem) = served.ask("POST", &format!("/api/traces/{trace}/next"), "", "{\"message\":\"More.\"}");
     assert_eq!(status, 507, "{problem}");
     assert_eq!(served.ask("GET", &format!("/api/traces/{trace}"), "", "").0, 200);
+    // Looking goes on, also where the index cannot take in what is new.
+    for path in ["/api/traces", "/api/traces/running", "/api/search?q=read"] {
+        let (status, listed) = served.ask("GET", path, "", "");
+        assert_eq!(status, 200, "{path}: {listed}");
+    }
+    let listed = served.ask("GET", "/api/traces", "", "").1;
+    let mut listed = listed["traces"].as_array().unwrap().iter();
+    assert!(listed.any(|row| row["trace_id"] == json!(trace) && row["status"] == "completed"));
+    let (status, problem) = served.ask("POST", "/api/keys", "", "{\"name\": \"ci\", \"scopes\": [\"read\"]}");
+    let why = json!("nothing can be written: files may not grow any more");
+    assert_eq!((status, problem["detail"].clone()), (507, why), "{problem}");
     limit(None);
     let (status, again) = served.ask("POST", "/api/traces", "prefer: wait=20\r\n", &body);
     assert_eq!((status, again["outcome"]["reason"].clone()), (200, json!("final")), "{again}");

@@ -120,3 +120,26 @@ async fn a_sum_of_the_names_that_is_wrong_is_counted_anew() {
     place.list();
     assert_eq!(sum(&Connection::open(place.file("index.sqlite")).unwrap()), right);
 }
+
+#[tokio::test]
+async fn what_can_be_known_is_told_whatever_can_be_written() {
+    let place = Place::new();
+    place.talk("t", &[("find this", "done")]).await;
+    let listed = || {
+        let rows = Index::at_hand(&place.store, &place.scope).unwrap().newest(100).unwrap().0;
+        rows.into_iter().map(|row| row.trace.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(), ["t"]);
+    // While another writes it, it is told as it is.
+    let other = Connection::open(place.file("index.sqlite")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    place.talk("u", &[("find that", "done")]).await;
+    assert_eq!(listed(), ["t"]);
+    other.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(listed(), ["u", "t"]);
+    // Where there can be none, from the logs.
+    drop(other);
+    ["", "-wal", "-shm"].iter().for_each(|end| drop(std::fs::remove_file(place.file(&format!("index.sqlite{end}")))));
+    std::fs::create_dir_all(place.file("index.sqlite/full")).unwrap();
+    assert_eq!(listed(), ["u", "t"]);
+}

@@ -8,6 +8,7 @@ use mainpath_policy::ToolNames;
 use mainpath_providers::history::Loose;
 use mainpath_store::Once;
 use mainpath_types::{ApprovalMode, EffectClass, Profile, Protocol, Role};
+use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -29,7 +30,7 @@ impl Host {
             Err(field) => (vec![field], None),
         };
         let config = &request.config;
-        wrong.extend(wrong_tools(self, &config.allowed_tools));
+        wrong.extend(wrong_tools(self, config.allowed_tools.iter().map(String::as_str).enumerate()));
         wrong.extend(wrong_model(self, &config.model));
         let Some(task) = task.filter(|_| wrong.is_empty()) else { return Err(Refused::Fields(wrong)) };
         let mut agent = self.agent(&config.model).options(options(config)).workspace(&terms.workspace);
@@ -47,7 +48,43 @@ impl Host {
         };
         run.map_err(by_field)
     }
+
+    /// A request from its JSON. Errors: every field that cannot be used, be it that its schema does not allow it or that this host cannot
+    /// do what it says.
+    pub fn read_agent_core(&self, value: Value) -> Result<AgentCoreRequest, Vec<WrongField>> {
+        AgentCoreRequest::read(value.clone()).map_err(|mut wrong| {
+            let mut more = self.wrong_in_agent_core(&value);
+            more.retain(|more| wrong.iter().all(|known| known.pointer != more.pointer));
+            wrong.append(&mut more);
+            wrong
+        })
+    }
+
+    /// What cannot be used of a request besides what its schema does not allow, as far as it can be read.
+    pub fn wrong_in_agent_core(&self, value: &Value) -> Vec<WrongField> {
+        let Value::Object(fields) = value else { return Vec::new() };
+        let said = |name: &str| fields.get(name).filter(|said| !said.is_null());
+        let task = match (said("prompt"), said("messages_json")) {
+            (Some(_), Some(_)) => Some(WrongField::new("/messages_json", BOTH)),
+            (None, None) => Some(WrongField::new("/prompt", NEITHER)),
+            (Some(prompt), None) if prompt.as_str().is_some_and(|prompt| prompt.trim().is_empty()) => {
+                Some(WrongField::new("/prompt", "is empty"))
+            }
+            _ => None,
+        };
+        let config = fields.get("config");
+        let of = |name: &str| config.and_then(|config| config.get(name));
+        let allowed = of("allowed_tools").and_then(Value::as_array).into_iter().flatten().enumerate();
+        let allowed = allowed.filter_map(|(at, tool)| Some((at, tool.as_str()?)));
+        let model = of("model").and_then(Value::as_str).filter(|model| !model.is_empty());
+        let model = model.and_then(|model| wrong_model(self, model));
+        task.into_iter().chain(wrong_tools(self, allowed)).chain(model).collect()
+    }
 }
+
+/// What is wrong with a task that is given twice, or not at all.
+const BOTH: &str = "give prompt or messages_json, not both";
+const NEITHER: &str = "is missing: give prompt or messages_json";
 
 /// What is to be done.
 enum Task {
@@ -58,8 +95,8 @@ enum Task {
 fn task(request: &AgentCoreRequest) -> Result<Task, WrongField> {
     let wrong = |pointer: &str, detail: &str| Err(WrongField::new(pointer, detail));
     match (&request.prompt, &request.messages_json) {
-        (Some(_), Some(_)) => wrong("/messages_json", "give prompt or messages_json, not both"),
-        (None, None) => wrong("/prompt", "is missing: give prompt or messages_json"),
+        (Some(_), Some(_)) => wrong("/messages_json", BOTH),
+        (None, None) => wrong("/prompt", NEITHER),
         (Some(prompt), None) if prompt.trim().is_empty() => wrong("/prompt", "is empty"),
         (Some(prompt), None) => Ok(Task::Prompt(prompt.clone())),
         (None, Some(messages)) => conversation(messages),
@@ -81,7 +118,7 @@ fn conversation(messages: &Conversation) -> Result<Task, WrongField> {
     }
 }
 
-fn wrong_tools(host: &Host, allowed: &[String]) -> Vec<WrongField> {
+fn wrong_tools<'a>(host: &Host, allowed: impl Iterator<Item = (usize, &'a str)>) -> Vec<WrongField> {
     let names = host.tools().names();
     let known = || names.iter().map(String::as_str);
     let asking = asking(host);
@@ -107,8 +144,7 @@ fn wrong_tools(host: &Host, allowed: &[String]) -> Vec<WrongField> {
         seen.push(own);
         None
     };
-    let found = allowed.iter().enumerate();
-    found
+    allowed
         .filter_map(|(at, text)| Some(WrongField::new(format!("/config/allowed_tools/{at}"), problem(text)?)))
         .collect()
 }

@@ -82,7 +82,9 @@ async fn looked_up(logs: &Logs, runs: &SuiteRuns) -> Result<Vec<Row>, Error> {
     let (logs, tools, predicate) = (logs.clone(), runs.tool.clone(), runs.predicate()?);
     let looking = tokio::task::spawn_blocking(move || -> Result<Vec<Row>, IndexError> {
         let index = match refreshed(&logs) {
-            Err(IndexError::Sqlite { .. } | IndexError::Io { .. }) => Index::in_memory(&logs.store, &logs.scope)?,
+            Err(IndexError::Full(_) | IndexError::Sqlite { .. } | IndexError::Io { .. }) => {
+                Index::in_memory(&logs.store, &logs.scope)?
+            }
             index => index?,
         };
         let mut rows = index.page(&wanted)?;

@@ -53,6 +53,11 @@ impl RoutedStore {
         RoutedStore { here, servers, known: KnownLogs::default() }
     }
 
+    /// Whether a machine is configured.
+    pub(crate) fn reaches(&self, host: &str) -> bool {
+        self.servers.contains_key(host)
+    }
+
     /// Where a trace is, if it is not here. Errors: it is on a machine that is not configured.
     pub(super) fn there<'a>(&'a self, trace: &'a TraceId) -> Result<Option<There<'a>>, StoreError> {
         let Some(remote) = trace.elsewhere() else { return Ok(None) };

@@ -147,6 +147,20 @@ impl Trace {
         }
     }
 
+    /// Ends the run that goes on, or is about to begin, as [`Trace::stop`] does. Errors: nothing is running.
+    pub async fn stop_run(&self) -> Result<(), Error> {
+        let read = self.look().await?;
+        let state = &read.state;
+        let is_idle = state.run.is_none() && (state.queues.is_empty() || state.queues.held);
+        if is_idle
+            && self.sent().await?.is_none()
+            && self.host().at(self.id()).mail(state.log.mail.upto).await?.is_empty()
+        {
+            return Err(Error::new(ErrorKind::Refused, format!("nothing is running in trace {}", self.id())));
+        }
+        self.stop().await
+    }
+
     /// Drives it on in this host, if there is anything to do and nobody does it; whoever is waited for wakes it from then on. Whether it is
     /// driven here now. Errors: the log cannot be read.
     pub async fn drive(&self) -> Result<bool, Error> {
@@ -221,6 +235,7 @@ impl Trace {
 
     /// Follows what another drives, or this host does from now on.
     async fn driven_on(&self, from: EventId, bound: Bound) -> Result<Run, Error> {
+        self.check_writable().await?;
         // Whoever else drives it reads what was sent.
         if self.host().at(self.id()).driver().await?.is_none() {
             self.host().runtime().resume(self.host().scope(), self.id());

@@ -6,7 +6,7 @@ use super::read::{Read, ReadTrace, TraceState, spec_of};
 use crate::sessions::Held;
 use crate::values::not_empty;
 use crate::{Error, ErrorKind, Host};
-use mainpath_core::{Bodies, Call, CallState, arguments_in};
+use mainpath_core::{Bodies, Call, CallState, arguments_in, is_denied};
 use mainpath_providers::history::HistoryFormat;
 use mainpath_runtime::import::{Extent, conversation};
 use mainpath_runtime::replay::{Replayed, replay};
@@ -40,11 +40,34 @@ pub struct Trace {
 }
 
 impl Host {
-    /// A trace that there is. Errors: there is none of this id.
+    /// A trace that there is, be it one whose log cannot be read: it stands as `damaged`. Errors: there is none of this id.
     pub async fn trace(&self, id: &TraceId) -> Result<Trace, Error> {
-        match self.read(id).await?.log.events.is_empty() {
-            true => Err(Error::new(ErrorKind::NotFound, format!("there is no trace {id}"))),
-            false => Ok(Trace::new(self.clone(), id.clone())),
+        self.check_reachable(id)?;
+        let log = &self.read(id).await?.log;
+        match !log.events.is_empty() || log.read_only() || self.has_lost_its_end(id).await {
+            true => Ok(Trace::new(self.clone(), id.clone())),
+            false => Err(Error::new(ErrorKind::NotFound, format!("there is no trace {id}"))),
+        }
+    }
+
+    /// Whether the views of a trace know of events that its log does not have any more.
+    async fn has_lost_its_end(&self, id: &TraceId) -> bool {
+        match self.logs() {
+            Some(logs) => logs.has_lost_its_end(id).await,
+            None => false,
+        }
+    }
+
+    /// Errors: it is on a machine that nobody has set up.
+    fn check_reachable(&self, id: &TraceId) -> Result<(), Error> {
+        let Some(there) = id.elsewhere() else { return Ok(()) };
+        match self.logs() {
+            Some(logs) if !logs.reaches(there.host) => {
+                let host = there.host;
+                let problem = format!("there is no machine {host} here; add [peers.NAME] with its url and key");
+                Err(Error::new(ErrorKind::NotFound, problem))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -108,8 +131,24 @@ impl Trace {
         }
     }
 
-    /// Sends mail, under the handle's key if it has one.
+    /// Errors: its log is damaged or newer, so that nothing comes of what is sent.
+    pub(crate) async fn check_writable(&self) -> Result<(), Error> {
+        // That of another machine is checked there.
+        if self.id.elsewhere().is_some() || !self.look().await?.log.read_only() {
+            return Ok(());
+        }
+        let then = match self.look().await?.log.events.is_empty() {
+            true => "restore it from a copy",
+            false => "fork the trace to go on in a copy of what can be read",
+        };
+        let problem =
+            format!("the log of trace {} is damaged or newer than this program, and can only be read; {then}", self.id);
+        Err(Error::new(ErrorKind::Refused, problem))
+    }
+
+    /// Sends mail, under the handle's key if it has one. Errors: nobody can read it, or it cannot be written.
     pub(crate) async fn put(&self, mail: &Mail) -> Result<MailId, Error> {
+        self.check_writable().await?;
         Ok(self.host.runtime().send_once(self.host.scope(), &self.id, mail, self.once.clone()).await?)
     }
 
@@ -182,7 +221,8 @@ impl Trace {
         let read = self.look().await?;
         let row = self.call(&read, call)?;
         if !fits(row) {
-            return Err(Error::new(ErrorKind::Refused, format!("call {call} {not}: {}", stands(&row.state))));
+            let stands = if is_denied(row) { "it was denied" } else { stands(&row.state) };
+            return Err(Error::new(ErrorKind::Refused, format!("call {call} {not}: {stands}")));
         }
         // A denial wins over an approval that nobody has read.
         let is_first = !matches!(mail, Mail::Deny { .. });

@@ -108,6 +108,7 @@ impl Trace {
     /// forced. What is overwritten is kept: [`RestoreTo::BeforeLastRestore`] undoes it. Errors: the trace is being driven, it has no
     /// workspace, or there is no such point.
     pub async fn restore(&self, to: impl Into<RestoreTo>, force: bool) -> Result<Restored, Error> {
+        self.here()?;
         self.let_go().await?;
         let read = self.look().await?;
         self.restoring(&read, to.into())?.run(self.host().runtime(), self.id(), force).await
@@ -115,6 +116,7 @@ impl Trace {
 
     /// What [`Trace::restore`] would do. Changes nothing.
     pub async fn plan_restore(&self, to: impl Into<RestoreTo>) -> Result<Restored, Error> {
+        self.here()?;
         let read = self.look().await?;
         self.restoring(&read, to.into())?.plan().await
     }

@@ -1,5 +1,6 @@
 //! The keys by which programs and people are known: a file that holds their digests, never the keys themselves.
 
+use super::audit::Audit;
 use super::scope::Scope;
 use axum::http::{HeaderMap, header};
 use base64::Engine;
@@ -9,6 +10,7 @@ use mainpath::types::{Millis, Principal, TenantId};
 use rustix::fs::{FlockOperation, flock};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -21,8 +23,10 @@ use std::time::SystemTime;
 const BEGIN: &str = "mp_";
 /// The random bytes of a key.
 const BYTES: usize = 32;
-/// The name of the owner's own key.
-const OWNER: &str = "owner";
+/// The name of the owner's own key, which the server makes when it starts.
+pub const OWNER: &str = "owner";
+/// By whom it is made.
+const SERVER: &str = "mainpath serve";
 
 /// What is kept of a key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,8 +150,8 @@ impl Keys {
         self.folder.join("token")
     }
 
-    /// The owner's own key, which may do everything: this machine's command and pages find it in its file. Made at the first call.
-    /// Errors: the files cannot be read or written.
+    /// The owner's own key, which may do everything: this machine's command and pages find it in its file. Made at the first call, and
+    /// where it is gone; the audit log has it. Errors: the files cannot be read or written.
     pub fn token(&self) -> Result<String, Error> {
         match std::fs::read_to_string(self.token_file()) {
             Ok(text) if self.who(text.trim(), 0).is_some() => return Ok(text.trim().into()),
@@ -156,14 +160,18 @@ impl Keys {
             }
             _ => {}
         }
-        self.revoke(OWNER)?;
-        let scopes = Scope::ALL.to_vec();
-        let wanted = NewKey { name: OWNER.into(), scopes, tenant: TenantId::local(), expires: None };
-        let text = self.make(wanted, mainpath::store::scheduler::system_clock())?;
+        let (now, audit) = (mainpath::store::scheduler::system_clock(), Audit::new(&self.folder));
+        if self.revoke(OWNER)? {
+            audit.add(now, SERVER, "key_revoked", json!({"name": OWNER}))?;
+        }
+        let (scopes, tenant) = (Scope::ALL.to_vec(), TenantId::local());
+        let what = json!({"name": OWNER, "scopes": scopes, "tenant": tenant});
+        let text = self.added(NewKey { name: OWNER.into(), scopes, tenant, expires: None }, now)?;
+        audit.add(now, SERVER, "key_made", what)?;
         let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
         writeln!(file, "{text}")?;
         file.as_file().sync_all()?;
-        file.persist(self.token_file()).map_err(|error| Error::failed(error.to_string()))?;
+        file.persist(self.token_file()).map_err(|error| error.error)?;
         Ok(text)
     }
 
@@ -202,8 +210,16 @@ impl Keys {
         }
     }
 
-    /// Makes a key, and gives it: it is shown this once. Errors: there is one of this name, or nothing can be written.
+    /// Makes a key, and gives it: it is shown this once. Errors: there is one of this name, it is the owner's, or nothing can be written.
     pub fn make(&self, wanted: NewKey, now: Millis) -> Result<String, Error> {
+        if wanted.name == OWNER {
+            let why = ": \"owner\" is the key that mainpath serve makes by itself; choose another name";
+            return Err(Error::of_field("name", why));
+        }
+        self.added(wanted, now)
+    }
+
+    fn added(&self, wanted: NewKey, now: Millis) -> Result<String, Error> {
         let NewKey { name, scopes, tenant, expires } = wanted;
         if format!("key.{name}").parse::<Principal>().is_err() || name.contains('@') || name.len() > 64 {
             return Err(Error::of_field("name", format!(": {name:?} is no name: up to 64 letters, digits, - _ .")));
@@ -241,9 +257,9 @@ impl Keys {
         let mut keys = self.read()?;
         change(&mut keys)?;
         let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-        serde_json::to_writer_pretty(&mut file, &keys).map_err(|error| Error::failed(error.to_string()))?;
+        serde_json::to_writer_pretty(&mut file, &keys).map_err(std::io::Error::from)?;
         file.as_file().sync_all()?;
-        file.persist(self.file()).map_err(|error| Error::failed(error.to_string()))?;
+        file.persist(self.file()).map_err(|error| error.error)?;
         File::open(&self.folder)?.sync_all()?;
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Known::default();
         Ok(())

@@ -313,7 +313,11 @@ async fn start<Q, B>(call: &Call<Q, B>, wanted: &WantedRun) -> Result<Run, Probl
     };
     let messages = conversation(&sent.messages).map_err(renamed)?;
     let started = agent.agent(call).await.map_err(renamed)?.start_with(messages).await;
-    started.map_err(|error| renamed(error.into()))
+    let schema_at = if sent.field == "input" { "/text/format/schema" } else { "/response_format/json_schema/schema" };
+    started.map_err(|error| match error.message().contains("output schema") {
+        true => Problem::at(schema_at)(error),
+        false => renamed(error.into()),
+    })
 }
 
 /// The tool by which agents ask people.

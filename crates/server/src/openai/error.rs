@@ -98,7 +98,7 @@ fn code(problem: &Problem) -> &str {
             "model_not_found"
         }
         known if known == Kind::INVALID.name => match first {
-            Some(field) if field.detail == UNKNOWN_FIELD => "unknown_parameter",
+            Some(field) if field.detail.starts_with(UNKNOWN_FIELD) => "unknown_parameter",
             _ => "invalid_value",
         },
         known => known,

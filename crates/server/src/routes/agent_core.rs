@@ -3,6 +3,7 @@
 use super::start::{check_limits, check_model};
 use crate::about;
 use crate::access::scope::Scope;
+use crate::address;
 use crate::call::{Call, Nothing};
 use crate::problem::{FieldProblem, Problem};
 use crate::reply;
@@ -11,8 +12,8 @@ use crate::stream::{Feed, Frame, Wanted, sse};
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, header};
 use mainpath::agent_core::{AgentCoreRequest, Executed, Refused, Terms, WrongField, limits};
-use mainpath::{Error, Trace};
-use serde_json::json;
+use mainpath::{Error, Host, Trace};
+use serde_json::{Value, json};
 
 pub fn routes() -> Result<Vec<Route>, String> {
     let outputs = Gives {
@@ -30,7 +31,7 @@ pub fn routes() -> Result<Vec<Route>, String> {
                 vec![outputs],
                 execute,
             )
-            .map(|route| route.once().long()),
+            .map(|route| route.once().long().besides(besides)),
         ],
     )
 }
@@ -47,9 +48,16 @@ impl From<Refused> for Problem {
 impl Problem {
     /// Fields of a body that cannot be used.
     pub fn of_body(wrong: Vec<WrongField>) -> Problem {
-        let field = |WrongField { pointer, detail }| FieldProblem { place: "body".into(), pointer, detail };
         Problem::fields(wrong.into_iter().map(field).collect())
     }
+}
+
+fn field(WrongField { pointer, detail }: WrongField) -> FieldProblem {
+    FieldProblem { place: "body".into(), pointer, detail }
+}
+
+fn besides(host: &Host, body: &Value) -> Vec<FieldProblem> {
+    host.wrong_in_agent_core(body).into_iter().map(field).collect()
 }
 
 async fn execute(call: Call<Nothing, AgentCoreRequest>) -> Result<Response<Body>, Problem> {
@@ -76,7 +84,7 @@ async fn execute(call: Call<Nothing, AgentCoreRequest>) -> Result<Response<Body>
     // What waits for the end is the run's, not the caller's: who goes away finds its outputs under the same key.
     run.outcome().await?;
     let mut response = reply::json(200, &trace.executed().await?);
-    if let Ok(at) = HeaderValue::try_from(format!("/api/traces/{}", trace.id())) {
+    if let Ok(at) = HeaderValue::try_from(address::of_trace(trace.id())) {
         response.headers_mut().insert(header::LOCATION, at);
     }
     Ok(response)

@@ -4,7 +4,8 @@ use super::runs::Begun;
 use super::start::said;
 use crate::about;
 use crate::access::scope::Scope;
-use crate::call::{Answer, Call, Nothing};
+use crate::address;
+use crate::call::{Answer, Call, Nothing, call_named};
 use crate::problem::Problem;
 use crate::route::{Route, group};
 use mainpath::Trace;
@@ -81,7 +82,7 @@ pub async fn sent<Q, B>(call: &Call<Q, B>, trace: &Trace) -> Result<Answer<Sent>
 
 async fn stop(call: Call) -> Result<Answer<Sent>, Problem> {
     let trace = call.trace_once().await?;
-    trace.stop().await?;
+    trace.stop_run().await?;
     // A run that is stopped begins nothing any more, whoever goes on with it.
     call.app.runs.drive(&call.host, &trace).await?;
     sent(&call, &trace).await
@@ -111,14 +112,15 @@ async fn next(call: Call<Nothing, SayBody>) -> Result<Answer<Sent>, Problem> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct InterruptBody {
-    /// The call, such as `4.0`.
+    /// The call, such as `4.0`, or as messages name it, such as `call_4_0`.
     call: String,
 }
 
 async fn interrupt(call: Call<Nothing, InterruptBody>) -> Result<Answer<Sent>, Problem> {
     let trace = call.trace_to_drive().await?;
-    let which: CallId = call.body.call.parse().map_err(|_| Problem::field("/call", "is no call, such as 4.0"))?;
-    trace.interrupt(which).await?;
+    let which: CallId =
+        call_named(&call.body.call).ok_or_else(|| Problem::field("/call", "is no call, such as 4.0"))?;
+    trace.interrupt(which).await.map_err(Problem::at("/call"))?;
     sent(&call, &trace).await
 }
 
@@ -173,9 +175,8 @@ async fn fork(call: Call<Nothing, ForkBody>) -> Result<Answer<Begun>, Problem> {
         Some(at) => Seq(at),
         None => trace.state().await?.tree.head.ok_or_else(|| Problem::field("/at_sequence", "nothing was said yet"))?,
     };
-    let copy = trace.fork(at).await?;
-    let watch = format!("/api/traces/{}/events", copy.id());
-    let address = format!("/api/traces/{}", copy.id());
+    let copy = trace.fork(at).await.map_err(Problem::at("/at_sequence"))?;
+    let (watch, address) = (address::of_events(copy.id()), address::of_trace(copy.id()));
     let begun = Begun { trace_id: copy.id().clone(), status: "copied", watch, outcome: None };
     Ok(Answer::with(201, begun).header("location", address))
 }
@@ -232,9 +233,9 @@ async fn restore(call: Call<Nothing, RestoreBody>) -> Result<RestoredFiles, Prob
     }
     let to = Point::Message(Seq(at_sequence));
     if !dry_run {
-        return Ok(listed(&trace.restore(to, force).await?));
+        return Ok(listed(&trace.restore(to, force).await.map_err(Problem::at("/at_sequence"))?));
     }
-    let mut planned = trace.plan_restore(to).await?;
+    let mut planned = trace.plan_restore(to).await.map_err(Problem::at("/at_sequence"))?;
     let listed = listed(&planned);
     planned.files.retain(|plan| matches!(plan.fate, Fate::Restore | Fate::Foreign));
     planned.files.sort_by_key(|plan| plan.fate != Fate::Foreign);

@@ -272,7 +272,8 @@ async fn decide(call: Call<Nothing, DecideBody>) -> Result<Answer<Sent>, Problem
         }
         DecideBody { decision: Decision::Deny, reason, .. } => trace.deny(which, reason.clone()).await?,
         DecideBody { arguments: Some(arguments), .. } => {
-            trace.approve_with(which, Value::Object(arguments.clone()).to_string()).await?;
+            let arguments = Value::Object(arguments.clone()).to_string();
+            trace.approve_with(which, arguments).await.map_err(Problem::at("/arguments"))?;
         }
         DecideBody { lasting: Some(lasting), .. } => {
             let lasting = match lasting {
@@ -302,6 +303,6 @@ async fn answer(call: Call<Nothing, AnswerBody>) -> Result<Answer<Sent>, Problem
     if call.body.answer.trim().is_empty() {
         return Err(Problem::field("/answer", "is empty"));
     }
-    trace.answer(which, call.body.answer.as_str()).await?;
+    trace.answer(which, call.body.answer.as_str()).await.map_err(Problem::at("/answer"))?;
     sent(&call, &trace).await
 }

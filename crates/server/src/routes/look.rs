@@ -94,7 +94,7 @@ struct Context {
 }
 
 async fn context(call: Call<ContextQuery>) -> Result<Context, Problem> {
-    let report: ContextReport = call.trace().await?.context(call.query.turn).await?;
+    let report: ContextReport = call.trace().await?.context(call.query.turn).await.map_err(Problem::at("/turn"))?;
     let trace_id = report.trace_id.clone();
     let mut report = object(json!(report));
     report.remove("trace_id");

@@ -3,6 +3,7 @@
 use super::start::{NewAgent, said};
 use crate::about;
 use crate::access::scope::Scope;
+use crate::address;
 use crate::call::{Answer, Call};
 use crate::life::Slot;
 use crate::problem::Problem;
@@ -90,10 +91,10 @@ pub async fn begun<Q, B>(call: &Call<Q, B>, slot: Slot, mut run: Run) -> Result<
 /// The same for a run that nothing can be refused of any more.
 async fn waited_for<Q, B>(call: &Call<Q, B>, run: Run) -> Result<Answer<Begun>, Problem> {
     let trace = run.trace().clone();
-    let watch = format!("/api/traces/{}/events", trace.id());
+    let watch = address::of_events(trace.id());
     let said = |status, outcome| Begun { trace_id: trace.id().clone(), status, watch: watch.clone(), outcome };
     let Some(wait) = call.wait() else {
-        return Ok(Answer::with(202, said("started", None)).header("location", format!("/api/traces/{}", trace.id())));
+        return Ok(Answer::with(202, said("started", None)).header("location", address::of_trace(trace.id())));
     };
     let applied = |answer: Answer<Begun>| answer.header("preference-applied", format!("wait={}", wait.as_secs()));
     let mut closing = call.app.closing.subscribe();
@@ -151,9 +152,10 @@ async fn run(call: Call<crate::call::Nothing, RunBody>) -> Result<Answer<Begun>,
     let trace = call.trace_to_drive().await?;
     let head = trace.state().await?.tree.head;
     let back = call.body.after_sequence.map(Seq).filter(|after| head != Some(*after));
+    let no_message = Problem::at("/after_sequence");
     let run = match (back, call.body.messages.is_empty()) {
-        (Some(after), true) => trace.regenerate(after).await?,
-        (Some(after), false) => trace.rewind(after, words(&call.body.messages)?).await?,
+        (Some(after), true) => trace.regenerate(after).await.map_err(no_message)?,
+        (Some(after), false) => trace.rewind(after, words(&call.body.messages)?).await.map_err(no_message)?,
         (None, false) => trace.say(words(&call.body.messages)?).await?,
         (None, true) if call.body.after_sequence.is_some() => trace.regenerate(head.unwrap_or_default()).await?,
         (None, true) => trace.resume().await?,
@@ -208,7 +210,8 @@ struct RewindBody {
 async fn rewind(call: Call<crate::call::Nothing, RewindBody>) -> Result<Answer<Begun>, Problem> {
     let slot = call.app.runs.room(&call.host)?;
     let trace = call.trace_to_drive().await?;
-    let run = trace.rewind(Seq(call.body.after_sequence), said(&call.body.message)?).await?;
+    let (after, message) = (Seq(call.body.after_sequence), said(&call.body.message)?);
+    let run = trace.rewind(after, message).await.map_err(Problem::at("/after_sequence"))?;
     begun(&call, slot, run).await
 }
 
@@ -232,7 +235,7 @@ async fn regenerate(call: Call<crate::call::Nothing, RegenerateBody>) -> Result<
         Some(after) => Seq(after),
         None => last().await?.ok_or_else(|| Problem::field("/after_sequence", "nothing was said yet"))?,
     };
-    begun(&call, slot, trace.regenerate(after).await?).await
+    begun(&call, slot, trace.regenerate(after).await.map_err(Problem::at("/after_sequence"))?).await
 }
 
 /// What to look at.

@@ -267,13 +267,43 @@ impl NewAgent {
             (Some(_), Some(_)) => Err(Problem::field("/messages", "give task or messages, not both")),
             (None, None) => Err(Problem::field("/task", "is missing: give task or messages")),
             (Some(task), None) if task.trim().is_empty() => Err(Problem::field("/task", "is empty")),
-            (Some(task), None) => self.agent(call).await?.start(task).await.map_err(placed),
+            (Some(task), None) => self.agent(call).await?.start(task).await.map_err(|error| self.placed(error)),
             (None, Some(messages)) => {
                 let messages = conversation(messages)?;
-                self.agent(call).await?.start_with(messages).await.map_err(placed)
+                self.agent(call).await?.start_with(messages).await.map_err(|error| self.placed(error))
             }
         }
     }
+
+    /// What is wrong with it, at the field that says it.
+    fn placed(&self, error: Error) -> Problem {
+        let message = error.message();
+        let is_invalid = error.kind() == ErrorKind::Invalid;
+        let pointer = match error.field() {
+            Some("prompt.file") => "/prompt_name".into(),
+            Some("limits.money") => "/limits/max_cost_micros".into(),
+            Some("rules.allow") => one_of("/rules/allow", &self.rules.allow, message),
+            Some("rules.ask") => one_of("/rules/ask", &self.rules.ask, message),
+            Some("rules.deny") => one_of("/rules/deny", &self.rules.deny, message),
+            None if is_invalid && self.fallback.iter().any(|model| message.contains(&format!("{model:?}"))) => {
+                one_of("/fallback", &self.fallback, message)
+            }
+            None if is_invalid && (message.contains("model") || message.starts_with("cannot read ")) => "/model".into(),
+            None if message.contains("preset") || message.contains("agent ") => "/agent".into(),
+            None if is_invalid && message.contains("output schema") => "/output_schema".into(),
+            _ => return error.into(),
+        };
+        Problem::field(pointer, error.problem().trim_start_matches([':', ' ']))
+    }
+}
+
+/// The place of the text in a list that is meant; of the list where that is not known.
+fn one_of(list: &str, texts: &[String], message: &str) -> String {
+    let at = match texts.len() {
+        1 => Some(0),
+        _ => texts.iter().position(|text| message.contains(text.as_str())),
+    };
+    at.map_or_else(|| list.into(), |at| format!("{list}/{at}"))
 }
 
 /// An id that a caller may give a new trace. Errors: it is one of another machine, or says that the trace belongs to another.
@@ -285,24 +315,6 @@ fn own_id(id: &TraceId) -> Result<&TraceId, Problem> {
         "running" => Err(Problem::field("/trace_id", "is the name of a list")),
         _ => Ok(id),
     }
-}
-
-/// What is wrong with an agent, at the field that says it.
-fn placed(error: Error) -> Problem {
-    let message = error.message();
-    let pointer = match error.field() {
-        Some("prompt.file") => "/prompt_name",
-        Some("limits.money") => "/limits/max_cost_micros",
-        None if error.kind() == ErrorKind::Invalid
-            && (message.contains("model") || message.starts_with("cannot read ")) =>
-        {
-            "/model"
-        }
-        None if message.contains("preset") || message.contains("agent ") => "/agent",
-        None if error.kind() == ErrorKind::Invalid && message.contains("output schema") => "/output_schema",
-        _ => return error.into(),
-    };
-    Problem::field(pointer, error.problem().trim_start_matches([':', ' ']))
 }
 
 /// The model sees what the agent reads, and a script is a file: whoever only runs agents chooses among providers that are known, and what

@@ -4,7 +4,7 @@ use super::traces::most;
 use crate::about;
 use crate::access::scope::Scope;
 use crate::call::Call;
-use crate::problem::{FieldProblem, Kind, Problem};
+use crate::problem::{Kind, Problem};
 use crate::reply;
 use crate::route::{Gives, Route, documented, group};
 use crate::stream::{Cursor, Feed, Wanted, socket, sse};
@@ -89,7 +89,25 @@ struct Page {
 impl EventsQuery {
     /// A field that is for pages only.
     fn of_pages(&self) -> Option<&'static str> {
-        self.turn.map(|_| "/turn").or(self.last.then_some("/last"))
+        self.turn.map(|_| "/turn").or(self.last.then_some("/last")).or(self.limit.map(|_| "/limit"))
+    }
+
+    /// Errors: a field that is for pages only.
+    fn check_stream(&self) -> Result<(), Problem> {
+        match self.of_pages() {
+            Some(pointer) => Err(Problem::query(pointer, "is for pages: a stream begins after an event and goes on")),
+            None => Ok(()),
+        }
+    }
+
+    /// Errors: it says twice from where on.
+    fn check(&self) -> Result<(), Problem> {
+        match (&self.after, &self.since_event_id) {
+            (Some(_), Some(_)) => {
+                Err(Problem::query("/since_event_id", "is another name of after: give one of them, not both"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Where a page begins.
@@ -100,7 +118,7 @@ impl EventsQuery {
             (cursor, None, false) => Ok(FactsFrom::After(cursor.map_or(0, Cursor::event))),
             _ => {
                 let one = "a page begins in one place: after an event, at a turn, or with the last ones";
-                Err(wrong(self.of_pages().unwrap_or("/after"), one))
+                Err(Problem::query(self.of_pages().unwrap_or("/after"), one))
             }
         }
     }
@@ -118,25 +136,19 @@ impl EventsQuery {
     }
 }
 
-/// That a field of the query is wrong.
-fn wrong(pointer: &str, detail: &str) -> Problem {
-    Problem::fields(vec![FieldProblem { place: "query".into(), pointer: pointer.into(), detail: detail.into() }])
-}
-
 fn header_of<'a, Q, B>(call: &'a Call<Q, B>, name: &str) -> Option<&'a str> {
     call.headers.get(name).and_then(|value| value.to_str().ok())
 }
 
 async fn events(call: Call<EventsQuery>) -> Result<Response<Body>, Problem> {
+    call.query.check()?;
     let trace = call.trace().await?;
     let wanted = call.query.wanted(header_of(&call, "last-event-id"));
     let streams = header_of(&call, header::ACCEPT.as_str()).is_some_and(|accept| accept.contains("text/event-stream"));
     if !streams {
         return page(&call, &trace, &wanted).await;
     }
-    if let Some(pointer) = call.query.of_pages() {
-        return Err(wrong(pointer, "is for pages: a stream begins after an event"));
-    }
+    call.query.check_stream()?;
     let is_resumed = wanted.cursor.is_some();
     let feed = Feed::open(trace, wanted, call.watch()).await?;
     // A page's EventSource comes back for ever unless it is told that nothing follows.
@@ -150,7 +162,7 @@ async fn events(call: Call<EventsQuery>) -> Result<Response<Body>, Problem> {
 
 async fn page(call: &Call<EventsQuery>, trace: &mainpath::Trace, wanted: &Wanted) -> Result<Response<Body>, Problem> {
     if wanted.is_no_cursor {
-        return Err(wrong("/after", "is no number of an event"));
+        return Err(Problem::query("/after", "is no number of an event"));
     }
     let from = call.query.page_from(wanted.cursor.as_ref())?;
     let most = most(call.query.limit);
@@ -166,6 +178,8 @@ async fn page(call: &Call<EventsQuery>, trace: &mainpath::Trace, wanted: &Wanted
 }
 
 async fn watch(mut call: Call<EventsQuery>) -> Result<Response<Body>, Problem> {
+    call.query.check()?;
+    call.query.check_stream()?;
     let trace = call.trace().await?;
     let Some(upgrade) = call.socket.take() else {
         return Err(Problem::new(Kind::UNSUPPORTED, "this is a WebSocket: ask for an upgrade, or use …/events"));

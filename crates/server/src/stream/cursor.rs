@@ -71,6 +71,11 @@ impl Cursor {
         self.root.event
     }
 
+    /// How many of its frames were seen, where not all were; else 0.
+    pub fn part(&self) -> usize {
+        usize::try_from(self.root.part).unwrap_or(usize::MAX)
+    }
+
     /// Whether all agents that it names are of this trace.
     pub fn is_of(&self, root: &TraceId) -> bool {
         self.agents.keys().all(|agent| agent.root() == root.root())

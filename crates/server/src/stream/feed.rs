@@ -4,6 +4,7 @@ use super::cursor::Cursor;
 use super::frame::Frame;
 use super::position::{Position, Shown, is_piece};
 use super::together::{Of, QUIET, Together, Watcher};
+use mainpath::trace::Facts;
 use mainpath::types::{EventId, TenantId};
 use mainpath::{Error, Run, RunEvent, Trace};
 use serde_json::{Value, json};
@@ -89,6 +90,12 @@ pub struct Watch {
 /// How often that is asked.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// How many frames an event has.
+async fn frames(trace: &Trace, event: EventId) -> Result<usize, Error> {
+    let Facts { facts, .. } = trace.facts(event.saturating_sub(1), 1).await?;
+    Ok(facts.iter().filter(|fact| fact["id"].as_u64() == Some(event)).count())
+}
+
 impl Feed {
     /// Opens the frames of a trace: first what waits for people now, then, where the place was none, that and from where it goes on.
     pub async fn open(trace: Trace, wanted: Wanted, watch: Watch) -> Result<Feed, Error> {
@@ -99,6 +106,9 @@ impl Feed {
             _ if wanted.is_no_cursor => (Cursor::after(head), Some("unknown")),
             Some(cursor) if cursor.event() > head => (Cursor::after(head), Some("ahead")),
             Some(cursor) if !cursor.is_of(trace.id()) => (Cursor::after(head), Some("of_another_trace")),
+            Some(cursor) if cursor.part() > 0 && cursor.part() >= frames(&trace, cursor.event()).await? => {
+                (Cursor::after(head), Some("unknown"))
+            }
             Some(cursor) => (cursor.clone(), None),
             None => (Cursor::default(), None),
         };

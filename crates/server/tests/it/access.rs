@@ -165,7 +165,42 @@ async fn keys_are_made_listed_and_revoked_and_every_act_is_on_record() {
     assert_eq!(place.ask("DELETE", "/api/keys/ci", &[place.bearer()], "").await.status, 404);
     let acts = place.get("/api/audit").await.json();
     let acts: Vec<&str> = acts["acts"].as_array().unwrap().iter().map(|act| act["act"].as_str().unwrap()).collect();
-    assert_eq!(acts, ["key_revoked", "key_made", "server_started"]);
+    assert_eq!(acts, ["key_revoked", "key_made", "server_started", "key_made"]);
+    place.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_owners_own_key_is_on_record_and_its_name_is_nobody_elses() {
+    let place = Place::start().await;
+    let taken = place.post("/api/keys", json!({"name": "owner", "scopes": ["read"]})).await;
+    let why = "body /name: \"owner\" is the key that mainpath serve makes by itself; choose another name";
+    assert_eq!((taken.status, taken.json()["detail"].clone()), (422, json!(why)));
+    assert_eq!(place.ask("DELETE", "/api/keys/owner", &[place.bearer()], "").await.status, 200);
+    assert_eq!(place.get("/api/traces").await.status, 401);
+    let place = Place::again(place.end().await, |_| {}).await;
+    std::fs::remove_file(place.dir.path().join("home/server/token")).unwrap();
+    let place = Place::again(place.end().await, |_| {}).await;
+    let acts = place.get("/api/audit").await.json();
+    let acts = acts["acts"].as_array().unwrap().iter();
+    let acts: Vec<[&str; 3]> = acts
+        .map(|act| [&act["act"], &act["by"], &act["what"]["name"]].map(|word| word.as_str().unwrap_or("")))
+        .collect();
+    let serve = |act, name| [act, "mainpath serve", name];
+    assert_eq!(
+        acts,
+        [
+            serve("server_started", ""),
+            serve("key_made", "owner"),
+            serve("key_revoked", "owner"),
+            serve("server_ended", ""),
+            serve("server_started", ""),
+            serve("key_made", "owner"),
+            serve("server_ended", ""),
+            ["key_revoked", "owner", "owner"],
+            serve("server_started", ""),
+            serve("key_made", "owner"),
+        ]
+    );
     place.end().await;
 }
 

@@ -108,6 +108,16 @@ async fn every_wrong_field_is_named_by_its_pointer() {
     ];
     assert_eq!(pointers, all, "{told:#?}");
     assert!(told[3].contains("nobody can be asked"), "{told:#?}");
+    // Also where the schema does not allow the request.
+    let body = json!({"config": {"model": "nope", "allowed_tools": ["zz"], "max_steps": 0}});
+    let told = wrong(&place.post(ADDRESS, body).await);
+    let mut pointers: Vec<&str> = told.iter().filter_map(|line| line.split(' ').next()).collect();
+    pointers.sort_unstable();
+    assert_eq!(pointers, ["/config/allowed_tools/0", "/config/max_steps", "/config/model", "/prompt"], "{told:#?}");
+    let told = wrong(&place.post(ADDRESS, json!({"config": {}})).await);
+    let mut pointers: Vec<&str> = told.iter().filter_map(|line| line.split(' ').next()).collect();
+    pointers.sort_unstable();
+    assert_eq!(pointers, ["/config/allowed_tools", "/config/max_steps", "/config/model", "/prompt"], "{told:#?}");
     for (more, pointer) in [
         (json!({"prompt": " "}), "/prompt is empty"),
         (json!({"prompt": "x", "messages_json": []}), "/messages_json give prompt or messages_json, not both"),

@@ -1,6 +1,9 @@
 //! Wrong requests: one clear problem, and nothing done.
 
-use crate::support::{Place, READS, WRITES};
+use crate::support::{Answer, Place, READS, WRITES};
+use mainpath::Error;
+use mainpath::index::IndexError;
+use mainpath_server::problem::Problem;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -38,7 +41,7 @@ async fn every_wrong_field_is_named() {
         (json!({"task": "a", "model": "scripted:/dev/zero"}), "/model"),
         (json!({"task": "a", "model": model, "parent_trace_id": "nobody"}), "/parent_trace_id"),
         (json!({"task": "a", "model": model, "prompt_name": "../x"}), "/prompt_name"),
-        (json!({"task": "a", "rules": {"deny": ["bash("]}, "model": model}), "/rules/deny"),
+        (json!({"task": "a", "rules": {"deny": ["bash("]}, "model": model}), "/rules/deny/0"),
     ] {
         let answer = place.post("/api/traces", body.clone()).await;
         assert!(matches!(answer.status, 404 | 422), "{body}: {}", answer.body);
@@ -266,4 +269,122 @@ async fn a_conversation_goes_on_goes_back_and_is_copied() {
         assert_eq!(say(wrong).await.status, 422);
     }
     place.end().await;
+}
+
+/// Where the fields stand that a problem names, and what it says in a line.
+fn placed(answer: &Answer) -> (u16, Vec<String>, String) {
+    let problem = answer.json();
+    let errors = problem["errors"].as_array().cloned().unwrap_or_default();
+    let place = |error: &Value| format!("{} {}", error["in"].as_str().unwrap(), error["pointer"].as_str().unwrap());
+    (answer.status, errors.iter().map(place).collect(), problem["detail"].as_str().unwrap().into())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_wrong_is_named_where_it_stands() {
+    let place = Place::start().await;
+    let (trace, model) = (place.run(READS).await, place.model(READS));
+    let own = format!("/api/traces/{trace}");
+    for (path, field, detail) in [
+        (format!("{own}/context?turn=99"), "query /turn", format!("{trace} has no turn 99: it has turns 1 to 2")),
+        ("/api/agents?workspace=/etc".into(), "query /workspace", String::new()),
+        ("/api/traces?status=bad".into(), "query /status", "\"bad\" is not one of".into()),
+        (format!("{own}/events?after=2&since_event_id=9"), "query /since_event_id", "is another name of after".into()),
+    ] {
+        let (status, fields, said) = placed(&place.get(&path).await);
+        assert_eq!((status, fields), (422, vec![field.to_string()]), "{path}: {said}");
+        assert!(said.starts_with(&format!("{field}: {detail}")), "{said}");
+    }
+    let start = |more: Value| {
+        let mut body = json!({"task": "Look.", "model": model});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body
+    };
+    let none = format!("trace {trace} has no message 999; its last is 4");
+    for (path, body, field, detail) in [
+        ("/api/traces".to_string(), start(json!({"fallback": [model, "nope:z"]})), "body /fallback/1", ""),
+        ("/api/traces".into(), start(json!({"rules": {"allow": ["read", "bash("]}})), "body /rules/allow/1", ""),
+        ("/api/traces".into(), start(json!({"trace_id": "../x"})), "body /trace_id", ""),
+        (format!("{own}/restore"), json!({"at_sequence": 999}), "body /at_sequence", &none),
+        (format!("{own}/fork"), json!({"at_sequence": 999}), "body /at_sequence", &none),
+        (format!("{own}/run"), json!({"after_sequence": 999}), "body /after_sequence", &none),
+        (format!("{own}/regenerate"), json!({"after_sequence": 999}), "body /after_sequence", &none),
+        (format!("{own}/rewind"), json!({"after_sequence": 999, "message": "x"}), "body /after_sequence", &none),
+        (
+            format!("{own}/run"),
+            json!({"task": "more"}),
+            "body /task",
+            "is no field here; the fields are after_sequence, messages",
+        ),
+        (format!("{own}/resume"), json!({"task": "more"}), "body /task", "is no field here; there are none"),
+    ] {
+        let (status, fields, said) = placed(&place.post(&path, body).await);
+        assert_eq!((status, fields), (422, vec![field.to_string()]), "{path}: {said}");
+        assert!(said.starts_with(&format!("{field}: {detail}")), "{said}");
+    }
+    let twice = place.ask("POST", "/api/traces", &[place.bearer()], "{\"task\":\"a\",\"task\":\"b\"}").await;
+    let (status, _, said) = placed(&twice);
+    assert_eq!(
+        (status, said),
+        (400, "the body is not JSON: the field \"task\" stands there twice at line 1 column 23".into())
+    );
+    place.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_cannot_be_read_from_its_beginning_is_there_and_damaged() {
+    let place = Place::start().await;
+    let file = |trace: &str| place.dir.path().join(format!("home/traces/{trace}/events.jsonl"));
+    let flipped = |mut log: Vec<u8>| {
+        log[0] ^= 1;
+        log
+    };
+    let beheaded = |log: Vec<u8>| log.splitn(2, |byte| *byte == b'\n').nth(1).unwrap().to_vec();
+    let emptied = |_: Vec<u8>| Vec::new();
+    let spoilt: [&dyn Fn(Vec<u8>) -> Vec<u8>; 3] = [&flipped, &beheaded, &emptied];
+    for spoil in spoilt {
+        let trace = place.run(READS).await;
+        let log = std::fs::read(file(&trace)).unwrap();
+        std::fs::write(file(&trace), spoil(log)).unwrap();
+        let seen = place.get(&format!("/api/traces/{trace}")).await;
+        assert_eq!((seen.status, seen.json()["status"].clone()), (200, json!("damaged")), "{}", seen.body);
+        let checked = place.get(&format!("/api/traces/{trace}/verify")).await;
+        assert_eq!((checked.status, checked.json()["holds"].clone()), (200, json!(false)), "{}", checked.body);
+        let said = place.get(&format!("/api/traces/{trace}/messages")).await;
+        assert_eq!((said.status, said.json()), (200, json!({"messages": []})));
+        let events = place.get(&format!("/api/traces/{trace}/events")).await;
+        assert_eq!((events.status, events.json()), (200, json!({"events": [], "head": 0})));
+        let more = json!({"messages": [{"role": "user", "content": "More."}]});
+        assert_eq!(place.post(&format!("/api/traces/{trace}/run"), more).await.status, 409);
+    }
+    // Of one that can be read up to a line, a copy goes on.
+    let trace = place.run(READS).await;
+    let log = std::fs::read_to_string(file(&trace)).unwrap();
+    let lines: Vec<&str> = log.lines().enumerate().map(|(at, line)| if at == 2 { "garbage" } else { line }).collect();
+    std::fs::write(file(&trace), lines.join("\n") + "\n").unwrap();
+    let why = format!(
+        "the log of trace {trace} is damaged or newer than this program, and can only be read; fork the trace to go on in a copy of what \
+         can be read"
+    );
+    for path in ["run", "resume", "compact"] {
+        let refused = place.post(&format!("/api/traces/{trace}/{path}"), json!({})).await;
+        let said = refused.json();
+        assert_eq!((refused.status, &said["type"], &said["detail"]), (409, &json!("/problems/refused"), &json!(why)));
+    }
+    place.end().await;
+}
+
+#[test]
+fn a_full_disk_is_507_in_words() {
+    for (kind, why) in [
+        (std::io::ErrorKind::StorageFull, "nothing can be written: the disk is full"),
+        (std::io::ErrorKind::ReadOnlyFilesystem, "nothing can be written: the disk is read-only"),
+    ] {
+        let problem = Problem::from(Error::from(std::io::Error::from(kind)));
+        assert_eq!((problem.status, problem.detail.as_str()), (507, why));
+    }
+    let problem = Problem::from(Error::from(IndexError::Full("i.sqlite".into())));
+    assert_eq!(
+        (problem.status, problem.detail.as_str()),
+        (507, "the index i.sqlite cannot be written: the disk is full")
+    );
 }

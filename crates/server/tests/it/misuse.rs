@@ -198,16 +198,65 @@ async fn a_key_of_a_request_is_for_that_request_alone() {
     let place = Place::start().await;
     let (one, other) = (place.run(READS).await, place.run(READS).await);
     let keyed = |key: &str| vec![place.bearer(), format!("idempotency-key: {key}")];
-    assert_eq!(place.ask("POST", &format!("/api/traces/{one}/stop"), &keyed("k"), "").await.status, 202);
-    let again = place.ask("POST", &format!("/api/traces/{other}/stop"), &keyed("k"), "").await;
+    let name = json!({"name": "a"}).to_string();
+    assert_eq!(place.ask("POST", &format!("/api/traces/{one}/rename"), &keyed("k"), &name).await.status, 202);
+    let again = place.ask("POST", &format!("/api/traces/{other}/rename"), &keyed("k"), &name).await;
     assert_eq!((again.status, again.json()["type"].clone()), (409, json!("/problems/key-reused")));
     assert_eq!(again.json()["detail"], "the Idempotency-Key was used for another request before");
     let chat = json!({"model": place.model(READS), "messages": [{"role": "user", "content": "Look."}]}).to_string();
     assert_eq!(place.ask("POST", "/v1/chat/completions", &keyed("c"), &chat).await.status, 200);
     let other_way = [keyed("c"), vec!["mainpath-approvals: yes".into()]].concat();
     assert_eq!(place.ask("POST", "/v1/chat/completions", &other_way, &chat).await.status, 409);
-    let spaced = place.ask("POST", &format!("/api/traces/{one}/stop"), &keyed("a b"), "").await;
+    let spaced = place.ask("POST", &format!("/api/traces/{one}/rename"), &keyed("a b"), &name).await;
     assert_eq!(spaced.status, 422);
+    // Where it would not be held to, it is refused.
+    let body = json!({"at_sequence": 1}).to_string();
+    let restored = place.ask("POST", &format!("/api/traces/{one}/restore"), &keyed("r"), &body).await;
+    assert_eq!((restored.status, restored.json()["type"].clone()), (400, json!("/problems/unsupported")));
+    place.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_what_runs_is_stopped_and_a_stop_that_is_sent_again_is_the_same() {
+    let place = Place::start().await;
+    let body = json!({"task": "Wait.", "model": place.model(LATE)});
+    let trace = place.post("/api/traces", body).await.json()["trace_id"].as_str().unwrap().to_string();
+    let (stop, key) = (format!("/api/traces/{trace}/stop"), [place.bearer(), "idempotency-key: s".into()]);
+    assert_eq!(place.ask("POST", &stop, &key, "").await.status, 202);
+    while place.get(&format!("/api/traces/{trace}")).await.json()["status"] != "stopped" {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(place.ask("POST", &stop, &key, "").await.status, 202);
+    let again = place.post(&stop, json!({})).await;
+    let refused = (409, json!("/problems/refused"), json!(format!("nothing is running in trace {trace}")));
+    assert_eq!((again.status, again.json()["type"].clone(), again.json()["detail"].clone()), refused);
+    let log = place.get(&format!("/api/traces/{trace}/log")).await.body;
+    assert!(!log.contains("mail_refused"), "{log}");
+    place.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn arguments_that_a_rule_denies_are_refused_before_anything_is_decided() {
+    let place = Place::start().await;
+    let trace = place.run(WRITES).await;
+    let address = format!("/api/traces/{trace}/approvals/2.0");
+    for arguments in [json!({"path": "../../x", "content": "x"}), json!({"path": 1})] {
+        let answer = place.post(&address, json!({"decision": "approve", "arguments": arguments})).await;
+        assert_eq!((answer.status, answer.json()["errors"][0]["pointer"].clone()), (422, json!("/arguments")));
+        assert!(!answer.json()["detail"].as_str().unwrap().contains("body : "), "{}", answer.body);
+    }
+    let open = place.get(&format!("/api/traces/{trace}/approvals")).await.json();
+    assert_eq!(open["approvals"][0]["call"], "2.0", "it waits as before");
+    let interrupt = format!("/api/traces/{trace}/interrupt");
+    for call in ["2.0", "call_2_0"] {
+        let answer = place.post(&interrupt, json!({ "call": call })).await;
+        let said = "call 2.0 does not run: it waits for an approval";
+        assert_eq!((answer.status, answer.json()["detail"].clone()), (409, json!(said)), "{call}");
+    }
+    let as_messages_name_it = address.replace("2.0", "call_2_0");
+    assert_eq!(place.post(&as_messages_name_it, json!({"decision": "deny"})).await.status, 202);
+    let second = place.post(&address, json!({"decision": "deny"})).await;
+    assert_eq!(second.json()["detail"], "call 2.0 cannot be denied any more: it was denied");
     place.end().await;
 }
 

@@ -478,6 +478,19 @@ final = "{\"greeting\": \"hello\"}"
     assert_eq!(response["output"].as_array().unwrap().len(), 1, "{response}");
     assert_eq!(response["output"][0]["content"][0]["text"], "{\"greeting\": \"hello\"}");
     assert_eq!(response["text"]["format"]["name"], "greeting");
+    // A schema that cannot be used is named where it stands.
+    let wrong = json!({"type": "nothing"});
+    let form = json!({"format": {"type": "json_schema", "name": "greeting", "schema": wrong}});
+    let body = json!({"model": place.model(script), "input": "x", "text": form});
+    let refused = place.post("/v1/responses", body).await;
+    assert_eq!((refused.status, refused.json()["error"]["param"].clone()), (400, json!("text.format.schema")));
+    let form = json!({"type": "json_schema", "json_schema": {"name": "greeting", "schema": wrong}});
+    let refused =
+        place.post("/v1/chat/completions", with(chat(&place.model(script)), json!({"response_format": form}))).await;
+    assert_eq!(
+        (refused.status, refused.json()["error"]["param"].clone()),
+        (400, json!("response_format.json_schema.schema"))
+    );
     place.end().await;
 }
 

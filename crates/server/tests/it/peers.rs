@@ -147,6 +147,8 @@ async fn a_trace_may_be_given_a_new_id_of_its_own_and_none_of_another_machine() 
         "whether or not there is: {}",
         related.body
     );
-    assert_eq!(place.get(elsewhere).await.status, 404, "no other machine is set up");
+    let unknown = place.get(elsewhere).await;
+    let why = "there is no machine 127.0.0.1:9 here; add [peers.NAME] with its url and key";
+    assert_eq!((unknown.status, unknown.json()["detail"].clone()), (404, json!(why)));
     place.end().await;
 }

@@ -76,6 +76,17 @@ async fn a_place_that_is_none_gets_one_resync() {
         assert_eq!(names, ["open", "resync", "end"], "{last}");
         assert_eq!((&seen[1].data["reason"], &seen[1].id), (&json!(reason), &Some(seen[1].data["head"].to_string())));
     }
+    // A part of an event that it does not have.
+    let whole = durable(&stream(&place, &trace, "", None).await);
+    let parted = whole.iter().filter_map(|frame| frame.id.as_ref()?.split_once('.')).next_back().unwrap();
+    let seen = stream(&place, &trace, "", Some(&format!("{}.99", parted.0))).await;
+    assert_eq!((seen[1].name.as_str(), &seen[1].data["reason"]), ("resync", &json!("unknown")));
+    // What is for pages is for no stream.
+    for (path, pointer) in [("events?limit=3", "/limit"), ("watch?last=true", "/last"), ("watch?turn=1", "/turn")] {
+        let headers = [place.bearer(), "accept: text/event-stream".into()];
+        let answer = place.ask("GET", &format!("/api/traces/{trace}/{path}"), &headers, "").await;
+        assert_eq!((answer.status, answer.json()["errors"][0]["pointer"].clone()), (422, json!(pointer)), "{path}");
+    }
     place.end().await;
 }
 
