@@ -2872,7 +2872,7 @@ export interface components {
         };
         /** @description Which call. */
         InterruptBody: {
-            /** @description The call, such as `4.0`. */
+            /** @description The call, such as `4.0`, or as messages name it, such as `call_4_0`. */
             call: string;
         };
         /** @description A message of the agent. */
@@ -7645,6 +7645,11 @@ export interface components {
              * @default 0
              */
             turns?: number;
+            /**
+             * Format: uint32
+             * @description Its calls of which nobody knows whether they were done: what ran them ended in the middle.
+             */
+            unknown?: number;
             /**
              * @description What the parent's budgets are charged for it: tokens.
              * @default {
