@@ -46,12 +46,14 @@ fn in_words(checked: Result<(), Error>) -> Result<(), String> {
 
 /// The tools that there are and could be.
 fn names(home: &Home, tools: &Tools) -> Vec<String> {
-    let mut names = tools.names();
     #[cfg(feature = "home")]
-    names.extend(OPTIONAL.iter().map(|tool| tool.name.into()));
+    let optional = OPTIONAL.iter().map(|tool| tool.name.into());
     #[cfg(feature = "home")]
-    names.extend(home.config.tools.external.iter().map(|tool| tool.name.clone()));
+    let others = optional.chain(home.config.tools.external.iter().map(|tool| tool.name.clone()));
     #[cfg(not(feature = "home"))]
-    let _ = home;
-    names
+    let others = {
+        let _ = home;
+        std::iter::empty()
+    };
+    tools.names().into_iter().chain(others).collect()
 }
