@@ -199,7 +199,21 @@ impl Index {
             Err(IndexError::Busy(_) | IndexError::Full(_) | IndexError::Io { .. }) if index.has_some() => Ok(index),
             done => done.map(|_| index),
         });
-        match refreshed {
+        Index::or_in_memory(refreshed, store, scope)
+    }
+
+    /// The index with all that changed; one in memory where it cannot be written or used. Errors: as [`Index::at_hand`]'s.
+    pub fn up_to_date(store: &Arc<FilesStore>, scope: &Scope) -> Result<Index, IndexError> {
+        let refreshed = Index::open(store, scope).and_then(|mut index| index.refresh().map(|_| index));
+        Index::or_in_memory(refreshed, store, scope)
+    }
+
+    fn or_in_memory(
+        index: Result<Index, IndexError>,
+        store: &Arc<FilesStore>,
+        scope: &Scope,
+    ) -> Result<Index, IndexError> {
+        match index {
             Err(IndexError::Full(_) | IndexError::Sqlite { .. } | IndexError::Io { .. }) => {
                 Index::in_memory(store, scope)
             }

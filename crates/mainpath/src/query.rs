@@ -1,6 +1,6 @@
 //! Calls in many traces, found by what is true of them.
 
-use crate::listing::{ListedTrace, refreshed};
+use crate::listing::ListedTrace;
 use crate::{Error, ErrorKind, Host, Logs};
 use mainpath_index::{FoundStep, FoundSteps, Index, IndexError};
 use mainpath_policy::{Predicate, PredicateError};
@@ -75,12 +75,7 @@ pub struct QueryAnswer {
 /// The calls that a predicate is true of, the newest traces' first; at most so many. Where no index can be kept, every log is read.
 /// It may block. Errors: the index cannot be used.
 pub fn query(logs: &Logs, predicate: &Predicate, most: usize) -> Result<QueryAnswer, IndexError> {
-    let index = match refreshed(logs) {
-        Err(IndexError::Full(_) | IndexError::Sqlite { .. } | IndexError::Io { .. }) => {
-            Index::in_memory(&logs.store, &logs.scope)?
-        }
-        index => index?,
-    };
+    let index = Index::up_to_date(&logs.store, &logs.scope)?;
     let found = index.query(predicate, most)?;
     // A folder without a log is where a trace begins, unless its log was lost.
     let has_bytes = |trace: &TraceId| {

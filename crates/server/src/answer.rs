@@ -9,7 +9,6 @@ use crate::fields;
 use crate::log::Requested;
 use crate::problem::{FieldProblem, Kind, Problem, UNKNOWN_FIELD};
 use crate::route::{Route, Takes};
-use crate::unique;
 use axum::body::Body;
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::ws::WebSocketUpgrade;
@@ -17,6 +16,7 @@ use axum::extract::{FromRequestParts, RawPathParams, Request};
 use axum::http::{HeaderMap, HeaderValue, Method, Response, header, request};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
+use mainpath::tools::unique_json;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -149,7 +149,7 @@ fn nothing(bytes: &[u8]) -> Result<Value, Problem> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Ok(Value::Object(Map::new()));
     }
-    let body = unique::read(bytes).map_err(not_json)?;
+    let body = unique_json(bytes).map_err(not_json)?;
     let Value::Object(fields) = &body else { return Err(Problem::field("", "is no object")) };
     let wrong: Vec<FieldProblem> = fields.keys().map(|name| unknown("body", name)).collect();
     if wrong.is_empty() { Ok(body) } else { Err(Problem::fields(wrong)) }
@@ -190,7 +190,7 @@ fn json(takes: &Takes, bytes: &[u8]) -> Result<Value, Problem> {
     if bytes.iter().all(u8::is_ascii_whitespace) && takes.is_optional {
         return Ok(Value::Object(Map::new()));
     }
-    unique::read(bytes).map_err(not_json)
+    unique_json(bytes).map_err(not_json)
 }
 
 /// A query as JSON: numbers and truths where the schema wants them.

@@ -31,7 +31,6 @@ mod settings;
 mod stream;
 mod telemetry;
 mod ui;
-mod unique;
 
 pub use access::audit::Audit;
 pub use access::keys::{Keys, ListedKey, NewKey, OWNER};

@@ -304,25 +304,22 @@ fn typed<Q: DeserializeOwned, B: DeserializeOwned>(call: Call<Value, Value>) -> 
 fn read<T: DeserializeOwned>(mut value: Value, place: &str) -> Result<T, Problem> {
     T::deserialize(&value).or_else(|_| {
         whole(&mut value);
-        let wrong = |error: serde_json::Error| FieldProblem {
-            place: place.into(),
-            pointer: culprit::<T>(&value, &error.to_string()),
-            detail: error.to_string(),
-        };
-        T::deserialize(&value).map_err(|error| Problem::fields(vec![wrong(error)]))
+        serde_path_to_error::deserialize(&value).map_err(|error| {
+            let (place, pointer) = (place.into(), pointer(error.path()));
+            Problem::fields(vec![FieldProblem { place, pointer, detail: error.into_inner().to_string() }])
+        })
     })
 }
 
-/// The field without which a value is not wrong in this way any more, as a pointer; empty if there is none.
-fn culprit<T: DeserializeOwned>(value: &Value, problem: &str) -> String {
-    let Value::Object(fields) = value else { return String::new() };
-    let is_wrong_without = |name: &String| {
-        let mut rest = fields.clone();
-        rest.remove(name);
-        T::deserialize(Value::Object(rest)).is_err_and(|error| error.to_string() == problem)
+/// A place in a value as a pointer.
+fn pointer(place: &serde_path_to_error::Path) -> String {
+    use serde_path_to_error::Segment::{Map, Seq};
+    let part = |segment: &serde_path_to_error::Segment| match segment {
+        Map { key } => Some(format!("/{}", key.replace('~', "~0").replace('/', "~1"))),
+        Seq { index } => Some(format!("/{index}")),
+        _ => None,
     };
-    let found = fields.keys().find(|name| !is_wrong_without(name));
-    found.map(|name| format!("/{}", name.replace('~', "~0").replace('/', "~1"))).unwrap_or_default()
+    place.iter().filter_map(part).collect()
 }
 
 fn whole(value: &mut Value) {

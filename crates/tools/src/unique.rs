@@ -5,8 +5,8 @@ use serde_json::{Map, Number, Value};
 use std::fmt;
 
 /// The value of a JSON text. Errors: it is not JSON, or an object has a name twice.
-pub fn unique_json(text: &str) -> Result<Value, serde_json::Error> {
-    let mut reader = serde_json::Deserializer::from_str(text);
+pub fn unique_json(text: impl AsRef<[u8]>) -> Result<Value, serde_json::Error> {
+    let mut reader = serde_json::Deserializer::from_slice(text.as_ref());
     let value = Unique.deserialize(&mut reader)?;
     reader.end()?;
     Ok(value)
@@ -69,9 +69,11 @@ impl<'de> Visitor<'de> for Unique {
         let mut object = Map::new();
         while let Some(name) = from.next_key::<String>()? {
             let value = from.next_value_seed(Unique)?;
-            if object.insert(name.clone(), value).is_some() {
-                return Err(A::Error::custom(format!("the name {name:?} is there twice")));
+            if object.contains_key(&name) {
+                let shown: String = name.chars().take(80).collect();
+                return Err(A::Error::custom(format!("the name {shown:?} is there twice")));
             }
+            object.insert(name, value);
         }
         Ok(object.into())
     }

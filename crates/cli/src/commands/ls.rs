@@ -9,7 +9,7 @@ use crate::ui::term::width::{cut, width};
 use crate::ui::text::{count, number, one_line, short, span};
 use clap::{Args, Subcommand};
 use mainpath::Logs;
-use mainpath::index::{Hit, Index, IndexError, Row};
+use mainpath::index::{Hit, Index, Row};
 use mainpath::listing::{INTERRUPTED, ListedTrace, refreshed, rows_of_logs, stand};
 use mainpath::store::StoreError;
 use mainpath::store::scheduler::system_clock;
@@ -117,12 +117,7 @@ fn line(row: &Row) -> String {
 
 async fn search(logs: &Logs, query: &str, args: &LsArgs) -> Result<Exit, Failure> {
     // Where no index can be kept, every log is read for the search.
-    let index = match refreshed(logs) {
-        Err(IndexError::Full(_) | IndexError::Sqlite { .. } | IndexError::Io { .. }) => {
-            Index::in_memory(&logs.store, &logs.scope)?
-        }
-        index => index?,
-    };
+    let index = Index::up_to_date(&logs.store, &logs.scope)?;
     let mut hits = index.search(query, if args.all { usize::MAX } else { SHOWN * 100 }, None)?;
     for hit in &mut hits {
         stand(logs, &mut hit.row).await;

@@ -12,6 +12,8 @@ use mainpath::agent_skills::{
     is_valid, list_files, load_body, validate, validate_text,
 };
 use mainpath::skills::Shelf;
+use mainpath::store::read_regular_text;
+use mainpath::text::is_invisible;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -357,12 +359,23 @@ fn check(args: &ValidateArgs) -> Result<Exit, Failure> {
         }
         out(&format!("{} {shown}", if valid { "ok  " } else { "FAIL" }))?;
         told(&findings).iter().try_for_each(|line| out(&format!("     {line}")))?;
+        let hidden =
+            read_regular_text(&named(folder).join("SKILL.md")).unwrap_or_default().chars().filter(hides).count();
+        if hidden > 0 {
+            let them = count(hidden as u64, "character");
+            out(&format!("     warning: SKILL.md has {them} that nobody sees; mainpath skills show names them"))?;
+        }
     }
     if invalid > 0 {
         let which = count(invalid, "skill");
         return Err(Failure::error(format!("{which} of {} not valid", args.folders.len())));
     }
     Ok(Exit::Ok)
+}
+
+/// Whether a letter is there and nobody sees it.
+fn hides(letter: &char) -> bool {
+    is_invisible(*letter)
 }
 
 /// The folder by its own name: `.` has none that could be compared.

@@ -17,7 +17,7 @@ use mainpath::{Installation, Logs};
 pub struct TakeArgs {
     /// The trace that started the agent, or the agent [default: the newest trace]
     pub trace: Option<String>,
-    /// The agent (its id or a unique part of it); needed where several have changes
+    /// The agent (its id or a unique part of it); needed where the changes of several are not taken yet
     #[arg(value_name = "AGENT")]
     pub child: Option<String>,
     /// Only show the changes

@@ -276,7 +276,7 @@ impl<'a> Follow<'a> {
             })?;
         }
         if end.is_said
-            && let Some(waiting) = views::untaken(&state, &bodies)
+            && let Some(waiting) = views::untaken_in_words(&state, &bodies)
         {
             self.say(&waiting);
         }

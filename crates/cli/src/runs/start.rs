@@ -120,7 +120,7 @@ fn untrusted_skills(spec: &Spec, output: &OutputArgs) {
     eprintln!(
         "mainpath: skills of this project that you have not trusted as they are now are not shown to agents: {shown}{more}; mainpath skills list"
     );
-    for other in spec.skills.listed.iter().filter(|one| one.shown != SkillShown::Untrusted) {
+    for other in spec.told_skills().filter(|one| one.shown != SkillShown::Untrusted) {
         if untrusted().any(|one| one.skill == other.skill) {
             let (name, from) = (one_line(&other.skill), one_line(&other.source));
             eprintln!("mainpath: in the place of {name} another skill of this name is used, from: {from}");

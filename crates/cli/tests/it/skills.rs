@@ -515,6 +515,9 @@ fn what_hides_in_a_skill_is_named_to_whoever_looks_at_it() {
         text.replace("for people", "for\u{E0172} people \u{1F469}\u{200D}\u{1F4BB}"),
     )
     .unwrap();
+    let checked = place.ok(&["skills", "validate", ".agents/skills/hid"]);
+    let warning = "     warning: SKILL.md has 3 characters that nobody sees; mainpath skills show names them\n";
+    assert!(checked.starts_with("ok   ") && checked.ends_with(warning), "{checked}");
     for args in [["skills", "show", "hid"], ["skills", "trust", "hid"]] {
         let shown = place.ok(&args);
         assert!(shown.contains("about: Fills in hid for<U+E0172> people \u{1F469}\u{200D}\u{1F4BB}."), "{shown}");

@@ -281,7 +281,7 @@ fn set_form(spec: &mut Spec, given: &AgentOptions, basis: Basis<'_>) -> Result<(
     spec.text.tolerant |= sampling.tolerant;
     spec.effort = sampling.effort.or(given.preset.as_ref().and_then(|preset| preset.effort)).or(spec.effort);
     if let Some(schema) = &sampling.output_schema {
-        check_schema(schema).map_err(|why| Error::invalid(format!("the output schema cannot be used: {why}")))?;
+        check_schema(schema).map_err(|why| Error::of_field("output_schema", format_args!(" cannot be used: {why}")))?;
         spec.output_schema = Some(schema.clone());
     }
     let named = if sampling.fallback.is_empty() { &basis.home.config.fallback } else { &sampling.fallback };

@@ -1,7 +1,7 @@
 //! Which runs a suite means.
 
 use super::suite::SuiteRuns;
-use crate::listing::{refreshed, stand};
+use crate::listing::stand;
 use crate::{Error, ErrorKind, Host, Logs};
 use mainpath_index::{Index, IndexError, Row, Wanted};
 use mainpath_store::scheduler::system_clock;
@@ -81,12 +81,7 @@ async fn looked_up(logs: &Logs, runs: &SuiteRuns) -> Result<Vec<Row>, Error> {
     };
     let (logs, tools, predicate) = (logs.clone(), runs.tool.clone(), runs.predicate()?);
     let looking = tokio::task::spawn_blocking(move || -> Result<Vec<Row>, IndexError> {
-        let index = match refreshed(&logs) {
-            Err(IndexError::Full(_) | IndexError::Sqlite { .. } | IndexError::Io { .. }) => {
-                Index::in_memory(&logs.store, &logs.scope)?
-            }
-            index => index?,
-        };
+        let index = Index::up_to_date(&logs.store, &logs.scope)?;
         let mut rows = index.page(&wanted)?;
         if !tools.is_empty() {
             let mut called = BTreeSet::new();

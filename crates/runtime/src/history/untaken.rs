@@ -34,8 +34,8 @@ fn untaken(state: &State, log: &dyn Bodies) -> BTreeMap<TraceId, usize> {
     waiting
 }
 
-/// The same in words, with what to do; `None` where nothing waits.
-pub(super) fn untaken_in_words(state: &State, log: &dyn Bodies) -> Option<String> {
+/// What agents in copies have changed and nobody has taken, as far as the log says, in words, with what to do; `None` where nothing waits.
+pub fn untaken_in_words(state: &State, log: &dyn Bodies) -> Option<String> {
     let waiting = untaken(state, log);
     let files = |count: &usize| if *count == 1 { "1 file".to_string() } else { format!("{count} files") };
     let each: Vec<String> = waiting.iter().map(|(child, count)| format!("{child} ({})", files(count))).collect();

@@ -3,7 +3,7 @@
 
 use crate::history::artifacts::{self, ArtifactFile};
 use crate::history::telemetry::{ToolStats, by_tool};
-use crate::history::untaken::untaken_in_words;
+pub use crate::history::untaken::untaken_in_words;
 use crate::prompt::gone::Gone;
 use crate::prompt::texts::{Events, Hydrated, load, parts, typed_in};
 use crate::stream::wire::Projector;
@@ -188,11 +188,6 @@ async fn ending_with(
     }
     *gone = whole.into_gone();
     Ok(ending)
-}
-
-/// What agents in copies have changed and nobody has taken, as far as the log says, with what to do; `None` where nothing waits.
-pub fn untaken(state: &State, log: &dyn Bodies) -> Option<String> {
-    untaken_in_words(state, log)
 }
 
 /// The form of views. It changes whenever a view of the same log is written otherwise than before.

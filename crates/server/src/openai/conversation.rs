@@ -303,21 +303,20 @@ async fn start<Q, B>(call: &Call<Q, B>, wanted: &WantedRun) -> Result<Run, Probl
         ..NewAgent::default()
     };
     let sent = sent.clone().below(settings.instructions.as_deref());
+    let schema_at = if sent.field == "input" { "/text/format/schema" } else { "/response_format/json_schema/schema" };
     let renamed = |mut problem: Problem| {
         for field in &mut problem.errors {
             if let Some(rest) = field.pointer.strip_prefix("/messages") {
                 field.pointer = format!("/{}{rest}", sent.field);
+            } else if field.pointer == "/output_schema" {
+                field.pointer = schema_at.into();
             }
         }
         problem
     };
     let messages = conversation(&sent.messages).map_err(renamed)?;
     let started = agent.agent(call).await.map_err(renamed)?.start_with(messages).await;
-    let schema_at = if sent.field == "input" { "/text/format/schema" } else { "/response_format/json_schema/schema" };
-    started.map_err(|error| match error.message().contains("output schema") {
-        true => Problem::at(schema_at)(error),
-        false => renamed(error.into()),
-    })
+    started.map_err(|error| renamed(error.into()))
 }
 
 /// The tool by which agents ask people.

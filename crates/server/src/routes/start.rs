@@ -290,7 +290,6 @@ impl NewAgent {
             }
             None if is_invalid && (message.contains("model") || message.starts_with("cannot read ")) => "/model".into(),
             None if message.contains("preset") || message.contains("agent ") => "/agent".into(),
-            None if is_invalid && message.contains("output schema") => "/output_schema".into(),
             _ => return error.into(),
         };
         Problem::field(pointer, error.problem().trim_start_matches([':', ' ']))

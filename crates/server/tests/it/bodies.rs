@@ -325,7 +325,7 @@ async fn what_is_wrong_is_named_where_it_stands() {
     let (status, _, said) = placed(&twice);
     assert_eq!(
         (status, said),
-        (400, "the body is not JSON: the field \"task\" stands there twice at line 1 column 23".into())
+        (400, "the body is not JSON: the name \"task\" is there twice at line 1 column 23".into())
     );
     place.end().await;
 }
