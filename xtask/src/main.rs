@@ -6,6 +6,7 @@ mod deps;
 mod links;
 mod package;
 mod phrases;
+mod reached;
 mod shapes;
 
 use std::collections::BTreeMap;
@@ -101,6 +102,10 @@ fn tidy(root: &Path) -> ExitCode {
         for (line, link) in links::dead(root, &name, &text).into_iter().filter(|_| name.ends_with(".md")) {
             problems.push(format!("{name}:{line} links to {link}, which is not there"));
         }
+    }
+    for file in reached::unreached(&files) {
+        let name = file.strip_prefix(root).unwrap_or(file).display();
+        problems.push(format!("{name} is compiled nowhere: no mod names it"));
     }
     problems.extend(shapes_of(root, &files));
     for face in ["cli", "server"] {

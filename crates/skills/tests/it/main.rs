@@ -5,10 +5,12 @@
 
 mod builtin;
 mod catalogue;
+mod collections;
 mod index;
 mod known;
 mod loading;
 mod oracle;
+mod scripts;
 mod search;
 mod support;
 mod trust;
