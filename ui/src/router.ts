@@ -1,5 +1,6 @@
 import { createRouter, createWebHistory, type RouteLocationRaw } from "vue-router";
 import { key } from "./api/key";
+import { notOpened, unopened } from "./parts/unopened";
 
 export type Zoom = "summary" | "conversation" | "events";
 
@@ -27,6 +28,11 @@ export const router = createRouter({
 export function signInFor(path: string): RouteLocationRaw {
   return { name: "sign-in", query: path === "/" || path === "/runs" ? {} : { to: path } };
 }
+
+router.onError((_, to) => notOpened(router.resolve(to).href));
+router.afterEach((_to, _from, failure) => {
+  if (failure === undefined) unopened.value = undefined;
+});
 
 router.beforeEach((to) => {
   // The router read the address before main.ts took the code out of it: it must not write it back.

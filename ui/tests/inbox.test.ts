@@ -232,6 +232,22 @@ test("a lost server is said, and what waits is there again when it is back", asy
   await expect(item(page, /bash/)).toBeVisible();
 });
 
+test("agents that cannot be asked are one line that opens, and do not push away what waits", async ({ signedIn: page, place }) => {
+  await waits(place, commands("echo hi"));
+  await page.route("**/api/approvals?*", async (route) => {
+    const body = (await (await route.fetch()).json()) as object;
+    const unasked = Array.from({ length: 60 }, (_, n) => ({ trace_id: `agent://far\u200b/${n}`, problem: "no answer" }));
+    await route.fulfill({ json: { ...body, unasked } });
+  });
+  await page.goto(`${place.ui}inbox`);
+  await expect(page.getByText("agent://far")).toHaveCount(60);
+  await expect(page.getByText("agent://far").first()).toBeHidden();
+  await page.getByText("60 agents cannot be asked whether they wait").click();
+  await expect(page.getByText("agent://far⟨U+200B⟩/0: no answer")).toBeVisible();
+  await expect(item(page, /echo hi/)).toBeInViewport();
+  expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+});
+
 test("by a shown rule: only where one is offered, with its patterns, for the trace or always", async ({ signedIn: page, place }) => {
   const trace = await waits(place, commands("echo hi"));
   await page.goto(`${place.ui}inbox`);

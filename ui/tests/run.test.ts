@@ -262,6 +262,49 @@ test("what was not done stays said until it is done; what could not be loaded is
   await expect(page.getByRole("alert")).toHaveCount(0);
 });
 
+test("what cannot be loaded while the server is away is said, and opened once it is back", async ({ signedIn: page, place }) => {
+  const trace = await place.run([{ final: "Hi." }]);
+  await page.goto(`${place.ui}runs/${trace}`);
+  await expect(page.getByText("Hi.")).toBeVisible();
+  await page.route("**/ui/assets/**", (route) => route.abort());
+  await place.kill();
+  const said = page.getByRole("alert").filter({ hasText: "What you asked for could not be loaded." });
+  await page.getByRole("link", { name: "Configure" }).click();
+  await expect(said).toContainText("The server does not answer.");
+  await said.getByRole("button", { name: "Try again" }).click();
+  await expect(said).toBeVisible();
+  await place.start();
+  await page.unroute("**/ui/assets/**");
+  await said.getByRole("button", { name: "Try again" }).click();
+  await expect(page.getByRole("heading", { name: "Configure" })).toBeVisible();
+  await expect(said).toHaveCount(0);
+
+  // So is a part of a screen, whose address is there before it.
+  await page.route("**/ui/assets/**", (route) => route.abort());
+  await page.getByRole("link", { name: "Models" }).click();
+  await expect(said).toBeVisible();
+  await page.unroute("**/ui/assets/**");
+  await said.getByRole("button", { name: "Try again" }).click();
+  await expect(page).toHaveURL(/part=models/);
+  await expect(page.getByRole("listitem").filter({ hasText: "ollama" })).toBeVisible();
+  await expect(said).toHaveCount(0);
+});
+
+test("the working time of a run grows while it works and stands still while it waits", async ({ signedIn: page, place }) => {
+  const wait = { tool: "bash", args: { command: "while [ ! -e go ]; do sleep 0.1; done" } };
+  const trace = await place.run([{ calls: [wait] }, { calls: [{ tool: "ask_human", args: { question: "And now?" } }] }, { final: "Done." }], { approvals: "yes", access: "workspace-write" }, "begun");
+  await page.goto(`${place.ui}runs/${trace}`);
+  const time = page.locator(".took div", { hasText: "Working time" }).locator("dd");
+  const seconds = async () => Number.parseFloat((await time.innerText()).replace(/^\d+ ms$/, "0"));
+  await expect.poll(seconds, { timeout: 10_000 }).toBeGreaterThanOrEqual(3);
+  await writeFile(join(place.work, "go"), "");
+  await expect(page.getByText("Waiting for you").first()).toBeVisible();
+  await page.waitForTimeout(1500);
+  const before = await time.innerText();
+  await page.waitForTimeout(2500);
+  expect(await time.innerText()).toBe(before);
+});
+
 test("the summary and the comparison show the same working time, without the time between runs", async ({ signedIn: page, place }) => {
   const [trace, other] = [await place.run([{ final: "Hi." }]), await place.run([{ final: "Ho." }])];
   await new Promise((resolve) => setTimeout(resolve, 3000));

@@ -12,6 +12,7 @@ export interface Figures {
   calls: number;
   failed: number;
   denied: number;
+  interrupted: number;
   input: number;
   output: number;
   ms: number;
@@ -19,7 +20,7 @@ export interface Figures {
 }
 
 /** What is counted, in the order that it is shown. */
-export const COUNTED = ["cost_micros", "turns", "requests", "calls", "failed", "denied", "input", "output", "ms", "messages"] as const;
+export const COUNTED = ["cost_micros", "turns", "requests", "calls", "failed", "denied", "interrupted", "input", "output", "ms", "messages"] as const;
 
 function number(value: unknown): number {
   return typeof value === "number" ? value : 0;
@@ -35,6 +36,7 @@ export function figures(side: Side): Figures {
     calls: sum(tools.map((tool) => tool.ran)),
     failed: sum(tools.map(failures)),
     denied: sum(tools.map((tool) => tool.denied)),
+    interrupted: sum(tools.map((tool) => tool.interrupted)),
     input: number(side.meta["total_prompt_tokens"]),
     output: number(side.meta["total_completion_tokens"]),
     ms: workingTime(side.runs),

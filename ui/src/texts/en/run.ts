@@ -169,7 +169,7 @@ export default {
     tool: "Tool",
     calls: "Calls",
     failed: "Failed",
-    interrupted: "Interrupted",
+    interrupted: "Cut off or unknown",
     denied: "Denied",
     longest: "Longest",
     request: "Request",

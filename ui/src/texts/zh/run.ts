@@ -167,7 +167,7 @@ const run: Texts["run"] = {
     tool: "工具",
     calls: "调用",
     failed: "失败",
-    interrupted: "中断",
+    interrupted: "中断或未知",
     denied: "拒绝",
     longest: "最长",
     request: "请求",

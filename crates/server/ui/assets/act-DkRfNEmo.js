@@ -1,1 +1,0 @@
-import{st as e,ut as t}from"./_plugin-vue_export-helper-D8pX4LlH.js";import{$ as n}from"./index-D4CrI5O7.js";function r(){let r=e(!1),i=t();return{isBusy:r,problem:i,async act(e){r.value=!0,i.value=void 0;try{return await e(),!0}catch(e){return i.value=n(e),!1}finally{r.value=!1}}}}export{r as t};

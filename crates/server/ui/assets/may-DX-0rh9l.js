@@ -1,1 +1,0 @@
-import{q as e,ut as t}from"./_plugin-vue_export-helper-D8pX4LlH.js";import{J as n,q as r,tt as i}from"./index-D4CrI5O7.js";var a=t(null);e(i,async e=>{if(a.value=null,e!==null)try{let t=await n(r.GET(`/api/key`));i()===e&&(a.value=t.scopes)}catch{}},{immediate:!0});function o(e){return a.value===null||a.value.includes(e)}export{o as t};
