@@ -32,7 +32,15 @@ pub(crate) fn lease(inner: &Inner, tenant: &TenantId, trace: &TraceId, create: b
     }
     let dir = layout.trace(tenant, trace);
     let (lock, earlier) = take_lock(&dir, trace)?;
-    // Before there is a log: a trace that is not noted yet is not there yet.
+    // Before there is a log: a trace that is not noted yet is not there yet. Nor is one for which the disk has no room.
+    let record = Record { epoch: earlier.epoch.saturating_add(1), pid: std::process::id(), ..earlier.clone() };
+    record.write(&lock).map_err(|error| {
+        if is_new {
+            // Nothing of it stays behind; where that fails too, a folder without a log is no trace.
+            let _ = std::fs::remove_file(dir.join("owner.lock")).and_then(|()| std::fs::remove_dir(&dir));
+        }
+        opening(error)
+    })?;
     changes::note(&layout.changes(), tenant, trace);
     let path = layout.log(tenant, trace);
     let file = open_or_make(&path).map_err(opening)?;
@@ -46,8 +54,6 @@ pub(crate) fn lease(inner: &Inner, tenant: &TenantId, trace: &TraceId, create: b
         cut_tail(&dir, &file, good, &tail).map_err(opening)?;
         read.tail_cut = Some(TailCutInfo { bytes: torn as u64, kept: "events.torn".into() });
     }
-    let record = Record { epoch: earlier.epoch.saturating_add(1), pid: std::process::id(), ..earlier };
-    record.write(&lock).map_err(opening)?;
     let (epoch, placed) = (record.epoch, record.placed);
     let owned = Owned {
         key: inner.next_key.fetch_add(1, Ordering::Relaxed),
