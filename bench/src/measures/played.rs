@@ -21,6 +21,7 @@ pub fn played(quick: bool) -> Result<Vec<Row>, Fail> {
     std::fs::create_dir(&work)?;
     std::fs::write(work.join("a.txt"), "A line of text.\n".repeat(20))?;
     let mut rows = shown(&mainpath, &place, runs)?;
+    rows.extend(graded(&mainpath, &place, runs)?);
     make_test(&mainpath, &place)?;
     for (count, most) in [(runs, 10.0), (tests, 5.0)] {
         copies(&work, count)?;
@@ -66,6 +67,20 @@ fn shown(mainpath: &Path, place: &Path, runs: usize) -> Result<Vec<Row>, Fail> {
         ),
         Row::note("the same, a process for each", format!("{:.2} s", took as f64 / 1e9)),
     ])
+}
+
+/// `mainpath eval`: all runs held against two checks, and once more when all are known.
+fn graded(mainpath: &Path, place: &Path, runs: usize) -> Result<Vec<Row>, Fail> {
+    let suites = place.join("work/.mainpath/evals");
+    std::fs::create_dir_all(&suites)?;
+    let small = "[[check]]\nname = \"small\"\nexpect = { max_turns = 100, max_cost = 100.0 }\n";
+    let reads = "[[check]]\nname = \"reads\"\n[[check.expect.call]]\ntool = \"read_text_file\"\nargs = { path = \"a*\" }\n";
+    std::fs::write(suites.join("all.toml"), [small, reads].concat())?;
+    let took = |what: &str| -> Result<Row, Fail> {
+        let seconds = spawn_in(mainpath, &["eval", "all"], place)? as f64 / 1e9;
+        Ok(Row::note(&format!("`mainpath eval`, {runs} runs of {TURNS} turns, {what}"), format!("{seconds:.2} s")))
+    };
+    Ok(vec![took("graded")?, took("known")?])
 }
 
 /// Runs once, by a script, and makes a test of that.
