@@ -74,7 +74,8 @@ fn graded(mainpath: &Path, place: &Path, runs: usize) -> Result<Vec<Row>, Fail> 
     let suites = place.join("work/.mainpath/evals");
     std::fs::create_dir_all(&suites)?;
     let small = "[[check]]\nname = \"small\"\nexpect = { max_turns = 100, max_cost = 100.0 }\n";
-    let reads = "[[check]]\nname = \"reads\"\n[[check.expect.call]]\ntool = \"read_text_file\"\nargs = { path = \"a*\" }\n";
+    let reads =
+        "[[check]]\nname = \"reads\"\n[[check.expect.call]]\ntool = \"read_text_file\"\nargs = { path = \"a*\" }\n";
     std::fs::write(suites.join("all.toml"), [small, reads].concat())?;
     let took = |what: &str| -> Result<Row, Fail> {
         let seconds = spawn_in(mainpath, &["eval", "all"], place)? as f64 / 1e9;

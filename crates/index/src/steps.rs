@@ -4,8 +4,8 @@ use crate::found::Step;
 use mainpath_core::result_text;
 use mainpath_policy::argument_values;
 use mainpath_types::{
-    ApprovalGranted, CallId, CallResolved, Event, EventKind, Micros, ModelFinished, Part, RecordedCall, Resolution,
-    Spec,
+    ApprovalGranted, CallId, CallResolved, Event, EventKind, MessageImported, Micros, ModelFinished, Part,
+    RecordedCall, Resolution, Role, Spec,
 };
 use serde_json::Value;
 use std::collections::HashMap;
@@ -49,6 +49,7 @@ impl<'a> Steps<'a> {
                 }
             }
             EventKind::CallResolved(data) => self.resolve(data, said),
+            EventKind::MessageImported(data) if data.role == Role::Assistant => self.imported(data, cost, said),
             _ => {}
         }
     }
@@ -94,6 +95,31 @@ impl<'a> Steps<'a> {
                 failure: cut(failure, ERROR).into(),
                 ..blank.clone()
             });
+        }
+    }
+
+    /// What another program recorded: no rule was asked of it here, and its arguments are from who knows where.
+    fn imported(&mut self, data: &MessageImported, cost: Micros, said: &dyn Fn(&[Part]) -> String) {
+        let model = data.recorded.as_ref().and_then(|recorded| recorded.model.clone());
+        let blank = Step { seq: data.seq, said: said(&data.said()), cost, ..self.blank() };
+        let blank = Step { model: model.unwrap_or(blank.model), ..blank };
+        let (before, mut results) = (self.steps.len(), data.results());
+        let calls = data.parts.iter().filter_map(|part| match part {
+            Part::ToolCall { name, arguments, .. } => Some((name, arguments)),
+            _ => None,
+        });
+        for (index, (name, arguments)) in (0..=u16::MAX).zip(calls) {
+            let (outcome, failure) = match results.next() {
+                None => ("", String::new()),
+                Some((_, false)) => ("ok", String::new()),
+                Some((content, true)) => ("error", cut(&said(content), ERROR).into()),
+            };
+            let code = if outcome == "error" { "tool_error".into() } else { String::new() };
+            let (tool, arguments) = (name.clone(), kept(arguments));
+            self.steps.push(Step { call: Some(index), tool, arguments, outcome, code, failure, ..blank.clone() });
+        }
+        if self.steps.len() == before {
+            self.steps.push(blank);
         }
     }
 

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Another one, and the file is made anew.
-const VERSION: i64 = 11;
+const VERSION: i64 = 12;
 /// How long another process may be waited for: it may be reading a large log.
 const PATIENCE: Duration = Duration::from_secs(10);
 

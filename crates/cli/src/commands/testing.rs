@@ -10,6 +10,7 @@ use clap::{Args, Subcommand};
 use mainpath::Installation;
 use mainpath::agent::workspace;
 use mainpath::testing::{NewTest, TestOutcome, TestProblem, remove_test, test_file, test_names, tests_folder};
+use mainpath::types::Decision;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -102,12 +103,21 @@ async fn add(args: AddArgs) -> Result<Exit, Failure> {
     let new = NewTest { name: args.name, project, wrong: args.wrong, replace: args.replace };
     let added = Installation::open()?.add_test(&trace, new).await?;
     out(&added.folder.display().to_string())?;
-    for (line, number) in added.calls.iter().zip(1..) {
-        eprintln!("  call {number}: {}", short(&one_line(line), 110));
+    for (call, number) in added.calls.iter().zip(1..) {
+        let verdict = call.verdict.map_or("not judged", |verdict| verdict.as_str());
+        let what = one_line(&format!("{} {}", call.tool, call.arguments));
+        eprintln!("  call {number}: [{verdict}] {}", short(&what, 100));
     }
-    match args.wrong {
-        Some(wrong) => {
+    let wrong = args.wrong.and_then(|wrong| Some((wrong, added.calls.get(wrong.checked_sub(1)? as usize)?)));
+    match wrong {
+        Some((wrong, call)) if call.verdict == Some(Decision::Allow) => {
             eprintln!("call {wrong} is expected to be asked about or denied: mainpath test run {}", added.name)
+        }
+        Some((wrong, _)) => {
+            eprintln!(
+                "the rules do not allow call {wrong} as it is; this test keeps it so: mainpath test run {}",
+                added.name
+            )
         }
         None => eprintln!("everything is expected as it was; edit test.toml, then: mainpath test run {}", added.name),
     }

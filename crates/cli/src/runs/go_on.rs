@@ -18,6 +18,7 @@ use crate::ui::told::child_name;
 use mainpath::Installation;
 use mainpath::agent::{self, ModeFor};
 use mainpath::core::{EffectKey, State, pending};
+use mainpath::imported::is_folder_unchosen;
 use mainpath::policy::{BREAKPOINT, is_asked_by_default};
 use mainpath::presets::check_kept;
 use mainpath::runtime::{Mail, Runtime};
@@ -140,7 +141,9 @@ pub async fn go_on_with(
         check_asked(trace, spec, demo, mail.as_ref())?;
     }
     app.prepare_model(agent.model.as_deref().unwrap_or(&spec.model)).await?;
-    let folder = agent::workspace(Some(agent.workspace.as_deref().unwrap_or(Path::new(&spec.workspace))))?;
+    // What another program recorded names a folder that nobody here has chosen: whoever goes on works where they are.
+    let own = (!is_folder_unchosen(spec)).then(|| Path::new(&spec.workspace));
+    let folder = agent::workspace(agent.workspace.as_deref().or(own))?;
     let rules = spec.rules.clone().with(&app.sources.run);
     let rules = check_rules(app, &folder.display().to_string(), rules, output.json)?;
     let policy = Arc::clone(&rules.policy);

@@ -568,3 +568,53 @@ fn who_goes_on_with_a_session_works_where_they_are_and_with_tools() {
     assert_eq!(spec["workspace"], place.work.display().to_string());
     assert!(spec["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == "bash"), "{spec:#}");
 }
+
+#[test]
+fn a_session_whose_folder_is_elsewhere_is_gone_on_with_here_and_then_there() {
+    let place = Place::new();
+    let file = place.root().join(".claude/projects/p/1.jsonl");
+    write(&file, &lines(&[claude("a", None, person("First."))]));
+    let trace = place.ok(&["import"]).trim().to_string();
+    let server = scripted(vec![Answer::text("Here."), Answer::text("There.")]);
+    let done = place.run_on(&server, &["--trace", &trace, "Go on."]);
+    assert_eq!(done.code, 0, "{done:#?}");
+    let folder = || {
+        let mut specs = place.events(&trace).into_iter().filter(|event| event["type"] == "spec_changed");
+        specs.next_back().unwrap()["data"]["spec"]["workspace"].as_str().unwrap().to_string()
+    };
+    assert_eq!(folder(), place.work.display().to_string());
+    // That folder is chosen now, wherever one goes on from.
+    let other = place.root().join("other");
+    std::fs::create_dir(&other).unwrap();
+    let mut command = place.command(&["run", "--model", &server.model(), "--trace", &trace, "And now?"]);
+    assert!(command.current_dir(&other).output().unwrap().status.success());
+    assert_eq!(folder(), place.work.display().to_string());
+}
+
+#[test]
+fn calls_of_imported_sessions_are_found() {
+    let Recorded { place, .. } = recorded();
+    place.ok(&["import"]);
+    let found = |query: &str| -> Vec<Value> {
+        let done = place.run(&["query", query, "--json", "--all"]);
+        done.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let calls = |query: &str| -> Vec<Value> {
+        found(query).iter().map(|one| json!([one["tool"], one["call"], one["outcome"], one["failure"]])).collect()
+    };
+    // Both branches of the session have them.
+    let (failed, read) = (json!(["Bash", "2.1", "error", "no such rule"]), json!(["Read", "2.0", "ok", ""]));
+    assert_eq!(calls("tool=Bash and outcome=error"), [failed.clone(), failed]);
+    assert_eq!(calls("args.file_path~shop"), [read.clone(), read]);
+    assert_eq!(found("text~\"till is mended\"").len(), 1);
+}
+
+#[test]
+fn a_session_that_is_named_may_begin_with_a_torn_line() {
+    let place = Place::new();
+    let file = place.root().join("one.jsonl");
+    write(&file, &format!("{{\"type\":\"us\n{}", lines(&claude_session())));
+    let done = place.run(&["import", &file.display().to_string()]);
+    assert_eq!(done.code, 0, "{done:#?}");
+    assert!(done.err.contains("left out: lines that are no JSON objects (1)"), "{done:#?}");
+}

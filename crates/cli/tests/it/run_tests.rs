@@ -45,7 +45,8 @@ fn a_run_that_went_wrong_is_red_until_a_rule_sets_it_right() {
     let (place, trace) = deployed();
     let added = place.run(&["test", "add", &trace, "--name", "no-deploy", "--wrong", "2"]);
     assert_eq!((added.code, added.out.trim()), (0, folder(&place, "no-deploy").to_str().unwrap()), "{added:#?}");
-    assert!(added.err.contains("call 2: write_text_file"), "{added:#?}");
+    assert!(added.err.contains("call 2: [allow] write_text_file"), "{added:#?}");
+    assert!(added.err.contains("call 2 is expected to be asked about or denied"), "{added:#?}");
 
     let red = place.run(&["test", "run"]);
     assert_eq!(red.code, 1, "{red:#?}");
@@ -111,6 +112,10 @@ fn a_run_that_went_well_is_held_to_all_that_it_did() {
     assert_eq!(red.code, 1, "{red:#?}");
     assert!(red.out.contains("instructions: the agent is told something else from line"), "{red:#?}");
     assert!(red.out.contains("Be brief.") && red.out.contains("Be thorough."), "{red:#?}");
+    // Where it says more than it did, the first of that is shown.
+    edit(&place.work.join("AGENTS.md"), |_| "Be brief.\n\nAnd kind.\n".into());
+    let red = place.run(&["test", "run"]);
+    assert!(red.code == 1 && red.out.contains("And kind."), "{red:#?}");
     edit(&place.work.join("AGENTS.md"), |_| "Be brief.\n".into());
     assert_eq!(place.run(&["test", "run"]).code, 0);
 
@@ -467,4 +472,14 @@ fn copy(from: &Path, to: &Path) {
         std::fs::create_dir_all(new.parent().unwrap()).unwrap();
         std::fs::copy(&file, new).unwrap();
     }
+}
+
+#[test]
+fn a_wrong_call_that_rules_hold_already_is_kept_so_and_one_that_none_can_judge_is_no_test() {
+    let script = "[[turn]]\ncalls = [{ tool = \"bash\", args = { command = \"make deploy\" } }, { tool = \"no_such_tool\", args = {} }]\n[[turn]]\nfinal = \"I may not.\"\n";
+    let (place, trace) = ran(script, "Deploy it.", &["--deny", "bash(make *)"]);
+    let added = place.run(&["test", "add", &trace, "--name", "held", "--wrong", "1"]);
+    assert!(added.code == 0 && added.err.contains("the rules do not allow call 1 as it is"), "{added:#?}");
+    assert_eq!(place.run(&["test", "run", "held"]).code, 0);
+    place.run(&["test", "add", &trace, "--name", "none", "--wrong", "2"]).fails(1, "no rule judges its call 2");
 }

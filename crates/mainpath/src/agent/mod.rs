@@ -29,6 +29,8 @@ pub use offer::REACHING;
 #[cfg(feature = "home")]
 pub(crate) use offer::{tools_now, without_denied};
 pub use options::*;
+#[cfg(feature = "home")]
+pub use reconstructed::is_folder_unchosen;
 pub use reconstructed::reconstructed_from;
 pub use spec::{ModeFor, sizes, workspace};
 pub(crate) use spec::{with_model, with_words};

@@ -22,6 +22,12 @@ pub(crate) fn file_of(spec: &Spec) -> Option<&str> {
     spec.relations.context.get(MARK)?.get("file")?.as_str()
 }
 
+/// Whether the folder of a trace is what a file said, and nobody has chosen one yet.
+#[cfg(feature = "home")]
+pub fn is_folder_unchosen(spec: &Spec) -> bool {
+    spec.relations.context.get(MARK).is_some_and(|mark| mark.get(FOLDER).is_some())
+}
+
 /// Whether nobody has gone on with a reconstructed trace yet. Its folder is then what a file said that nobody trusts, and it has no tools
 /// of its own. From now on it has.
 pub(super) fn settle(spec: &mut Spec) -> bool {

@@ -47,11 +47,13 @@ impl PastJudge {
                 EventKind::ModelFinished(data) => walk.answer(event, data, &mut last, tell),
                 EventKind::ApprovalGranted(data) => walk.approval(event, data, &last, tell),
                 EventKind::MessageImported(data) => {
-                    for (index, part) in (0..=u16::MAX).zip(&data.parts) {
-                        if let Part::ToolCall { name, arguments, .. } = part {
-                            let call = CallId { seq: data.seq, index };
-                            tell(PastFacts { judged: unjudged(call, name, arguments), known: None });
-                        }
+                    let calls = data.parts.iter().filter_map(|part| match part {
+                        Part::ToolCall { name, arguments, .. } => Some((name, arguments)),
+                        _ => None,
+                    });
+                    for (index, (name, arguments)) in (0..=u16::MAX).zip(calls) {
+                        let call = CallId { seq: data.seq, index };
+                        tell(PastFacts { judged: unjudged(call, name, arguments), known: None });
                     }
                 }
                 _ => {}

@@ -93,13 +93,14 @@ impl FoundSession {
     }
 }
 
+/// The first line that is JSON: what is broken above it is left out when the file is read.
 fn first_line(file: &Path) -> Option<serde_json::Value> {
-    use std::io::{BufRead, BufReader, Read};
-    let mut line = Vec::new();
+    use std::io::Read;
+    let mut bytes = Vec::new();
     // The first line of codex has all of its instructions.
-    let open = mainpath_store::open_regular(file).ok()?;
-    BufReader::new(open.take(4 << 20)).read_until(b'\n', &mut line).ok()?;
-    serde_json::from_slice(&line).ok()
+    mainpath_store::open_regular(file).ok()?.take(4 << 20).read_to_end(&mut bytes).ok()?;
+    let mut lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    lines.by_ref().take(20).find_map(|line| serde_json::from_slice(line).ok())
 }
 
 fn changed(file: &Path) -> Option<SystemTime> {

@@ -15,7 +15,7 @@ mod session;
 mod take;
 mod tree;
 
-pub use crate::agent::reconstructed_from;
+pub use crate::agent::{is_folder_unchosen, reconstructed_from};
 pub use find::{FoundSession, Places, find};
 pub use session::{Program, RecordedBranch, RecordedMessage, RecordedSession, Unreadable};
 pub use take::{Reconstructed, reconstruct};

@@ -14,7 +14,7 @@ use crate::{Error, ErrorKind, Installation};
 use mainpath_core::pending;
 use mainpath_runtime::Waiting;
 use mainpath_store::scheduler::system_clock;
-use mainpath_types::{EventKind, RuleText, Seq, TraceId, format_time, text_of};
+use mainpath_types::{Decision, EventKind, RuleText, Seq, TraceId, format_time, text_of};
 use std::path::{Path, PathBuf};
 
 /// What is to be made a test.
@@ -37,8 +37,19 @@ pub struct AddedTest {
     pub name: String,
     /// Its folder.
     pub folder: PathBuf,
-    /// The calls of the run, in their order, in a line each.
-    pub calls: Vec<String>,
+    /// The calls of the run, in their order.
+    pub calls: Vec<AddedCall>,
+}
+
+/// A call of a run of which a test was made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AddedCall {
+    /// The tool, as it was called.
+    pub tool: String,
+    /// Its arguments: JSON text.
+    pub arguments: String,
+    /// What the rules say of it in the test; `None` where none can judge it.
+    pub verdict: Option<Decision>,
 }
 
 impl Installation {
@@ -89,11 +100,12 @@ impl Installation {
         }
         parts.file.expect = expected(&played, new.wrong).map_err(|why| refused(&why))?;
         let folder = put(&tests, &name, &parts, &here)?;
-        let lines = calls(&played.steps).into_iter().map(|call| {
-            let verdict = call.verdict.map_or("not judged", |verdict| verdict.as_str());
-            format!("{} {} [{verdict}]", call.tool, call.arguments)
+        let calls = calls(&played.steps).into_iter().map(|call| AddedCall {
+            tool: call.tool.clone(),
+            arguments: call.arguments.clone(),
+            verdict: call.verdict,
         });
-        Ok(AddedTest { name, folder, calls: lines.collect() })
+        Ok(AddedTest { name, folder, calls: calls.collect() })
     }
 
     /// The rules of the machine and the person.
@@ -147,9 +159,12 @@ fn rules_in(files: [Option<PathBuf>; RULES.len()]) -> Result<Vec<RuleText>, Erro
 
 fn expected(played: &Played, wrong: Option<u32>) -> Result<Expectations, String> {
     let Some(wrong) = wrong else { return Ok(as_it_was(played)) };
-    let (at, count) = (wrong.saturating_sub(1) as usize, calls(&played.steps).len());
-    if wrong == 0 || at >= count {
-        return Err(format!("it has no call {wrong}; its calls are numbered from 1 to {count}"));
+    let (at, calls) = (wrong.saturating_sub(1) as usize, calls(&played.steps));
+    let Some(call) = calls.get(at).filter(|_| wrong > 0) else {
+        return Err(format!("it has no call {wrong}; its calls are numbered from 1 to {}", calls.len()));
+    };
+    if call.verdict.is_none() {
+        return Err(format!("no rule judges its call {wrong}: it could not be run as it was written, and was not"));
     }
     Ok(without(played, at))
 }

@@ -17,7 +17,7 @@ mod propose;
 mod run;
 mod wildcard;
 
-pub use add::{AddedTest, NewTest};
+pub use add::{AddedCall, AddedTest, NewTest};
 pub(crate) use check::{Happened, problems};
 pub(crate) use file::one_or_many;
 pub use file::{Expectations, ExpectedAnswer, ExpectedCall, ExpectedText, OtherCalls, TestFile};

@@ -152,7 +152,11 @@ impl<'a> Plays<'a> {
             return Ok(None);
         }
         let line = then.lines().zip(now.lines()).take_while(|(then, now)| then == now).count();
-        let at = |text: &str| text.lines().nth(line).map(str::to_owned).into_iter().collect();
+        // A blank line says nothing: what comes after it does.
+        let at = |text: &str| {
+            let mut rest = text.lines().skip(line).filter(|line| !line.trim().is_empty());
+            rest.next().map(str::to_owned).into_iter().collect()
+        };
         let what = format!(
             "the agent is told something else from line {} on; set that right, or replace the test by one of a new run",
             line + 1

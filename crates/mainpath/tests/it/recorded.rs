@@ -3,10 +3,10 @@
 use mainpath::Installation;
 use mainpath::prelude::*;
 use mainpath::recorded::{CallStep, RecordedAnswer, RecordedStep, first_difference};
-use mainpath::testing::NewTest;
+use mainpath::testing::{AddedCall, NewTest};
 use mainpath::tools::DynTool;
 use mainpath::what_if::{LaneFigures, StopWork, WhatIf, spec_at};
-use mainpath_types::{Part, Resolution, Spec, StopReason, Usage};
+use mainpath_types::{Decision, Part, Resolution, Spec, StopReason, Usage};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -81,7 +81,8 @@ async fn a_test_needs_neither_the_model_nor_the_tools_of_its_run() {
     let app = ran.installation();
     let new = NewTest { name: Some("note".into()), project: ran.work(), ..NewTest::default() };
     let added = app.add_test(&ran.trace, new).await.unwrap();
-    assert_eq!(added.calls, ["send_note {} [allow]"]);
+    let call = AddedCall { tool: "send_note".into(), arguments: "{}".into(), verdict: Some(Decision::Allow) };
+    assert_eq!(added.calls, [call]);
     let outcomes = app.run_tests(&ran.work(), &[], |_| {}).await.unwrap();
     let of: Vec<_> = outcomes.iter().map(|one| (one.name.as_str(), one.passed, one.turns, one.calls)).collect();
     assert_eq!(of, [("note", true, 2, 1)], "{outcomes:#?}");
