@@ -238,3 +238,14 @@ for (const look of [
     }
   });
 }
+
+test("tools that could not be listed are no empty list, and are listed when the server answers", async ({ signedIn: page, place }) => {
+  await page.route("**/api/tools", (route) => route.abort());
+  const models = page.waitForResponse("**/api/models");
+  await page.goto(`${place.ui}configure`);
+  await models;
+  await expect(page.getByText("No tools: the agent can only answer.")).toHaveCount(0);
+  await page.unroute("**/api/tools");
+  await expect(page.getByRole("checkbox", { name: /^ask_human/ })).toBeVisible({ timeout: 20_000 });
+  await expect(page.getByRole("alert")).toHaveCount(0);
+});

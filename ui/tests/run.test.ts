@@ -247,7 +247,7 @@ test("what was not done stays said until it is done; what could not be loaded is
   await expect(page.getByRole("alert")).toContainText("The server does not answer.");
   await place.start();
   await expect(page.getByRole("alert")).toHaveCount(1, { timeout: 20_000 });
-  await expect(page.getByRole("alert")).toContainText("The server does not answer.");
+  await expect(page.getByRole("alert")).toContainText("The server did not answer then. It does now.");
   await page.getByRole("button", { name: "Save as Markdown" }).click();
   await expect(page.getByRole("alert")).toHaveCount(0);
 
@@ -274,6 +274,7 @@ test("what cannot be loaded while the server is away is said, and opened once it
   await said.getByRole("button", { name: "Try again" }).click();
   await expect(said).toBeVisible();
   await place.start();
+  await expect(said).toContainText("It does now.", { timeout: 20_000 });
   await page.unroute("**/ui/assets/**");
   await said.getByRole("button", { name: "Try again" }).click();
   await expect(page.getByRole("heading", { name: "Configure" })).toBeVisible();

@@ -108,3 +108,19 @@ test("a server that is gone is said, and its return is seen without a reload", a
   await place.start();
   await expect(page.getByRole("alert")).toBeHidden();
 });
+
+test("a search that could not be made is said, made again when the server answers, and shows no hits of other words", async ({ signedIn: page, place }) => {
+  await place.run([{ final: "A zebra and an okapi." }]);
+  await page.goto(`${place.ui}runs`);
+  const field = page.getByRole("searchbox", { name: "Search in all runs" });
+  await field.fill("zebra");
+  await expect(page.locator("mark")).toHaveText("zebra");
+  await page.route("**/api/search?**", (route) => route.abort());
+  await field.fill("okapi");
+  const matches = page.getByRole("region", { name: "Matches" });
+  await expect(page.locator("mark")).toHaveCount(0);
+  await expect(matches.getByText("The server does not answer.").or(matches.getByText("Loading"))).toBeVisible();
+  await page.unroute("**/api/search?**");
+  await expect(page.locator("mark")).toHaveText("okapi", { timeout: 20_000 });
+  await expect(matches.getByRole("alert")).toHaveCount(0);
+});

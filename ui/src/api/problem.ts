@@ -41,5 +41,7 @@ export function problemOf(status: number, body: unknown): ApiProblem {
 /** Whatever was thrown, as a problem to show. */
 export function asProblem(thrown: unknown): ApiProblem {
   if (thrown instanceof ApiProblem) return thrown;
+  // What a browser says of a request that failed is in its own language, and tells nobody more than that.
+  if (thrown instanceof TypeError) return new ApiProblem(0, "");
   return new ApiProblem(0, thrown instanceof Error ? thrown.message : String(thrown));
 }

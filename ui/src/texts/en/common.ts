@@ -100,7 +100,7 @@ export default {
     ms: "Working time",
     messages: "Messages",
   },
-  workingTimeAbout: "From start to end of each run. Waiting for people and the time between runs are not counted; where the program was killed, the time until it went on is.",
+  workingTimeAbout: "From start to end of each run. Waiting for people and for agents and the time between runs are not counted; where the program was killed, the time until it went on is.",
   age: { now: "now", seconds: "{n} s ago", minutes: "{n} min ago", hours: "{n} h ago", days: "{n} d ago" },
   part: {
     open: "Open",
@@ -113,6 +113,7 @@ export default {
     close: "Close",
     retry: "Try again",
     offline: "The server does not answer.",
+    back: "The server did not answer then. It does now.",
     unopened: "What you asked for could not be loaded.",
     problem: "That did not work",
     loading: "Loading …",

@@ -162,6 +162,7 @@ export default {
     began: "Began",
     runs: "Runs",
     byTool: "By tool",
+    withoutAgents: "These tables have what the run did itself; cost and tokens above have its agents too.",
     byModel: "By model",
     byGoal: "By goal",
     byTurn: "By turn",

@@ -92,7 +92,7 @@ const common: Texts["common"] = {
     ms: "工作时长",
     messages: "消息",
   },
-  workingTimeAbout: "每次运行从开始到结束的时间。等待人的时间和两次运行之间的时间不计入；程序被终止后到恢复前的时间计入。",
+  workingTimeAbout: "每次运行从开始到结束的时间。等待人或智能体的时间和两次运行之间的时间不计入；程序被终止后到恢复前的时间计入。",
   age: { now: "刚刚", seconds: "{n} 秒前", minutes: "{n} 分钟前", hours: "{n} 小时前", days: "{n} 天前" },
   part: {
     open: "展开",
@@ -105,6 +105,7 @@ const common: Texts["common"] = {
     close: "关闭",
     retry: "重试",
     offline: "服务器没有响应。",
+    back: "服务器当时没有响应，现在已恢复。",
     unopened: "无法加载您要打开的内容。",
     problem: "操作未成功",
     loading: "加载中…",

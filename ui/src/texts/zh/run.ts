@@ -160,6 +160,7 @@ const run: Texts["run"] = {
     began: "开始于",
     runs: "运行次数",
     byTool: "按工具",
+    withoutAgents: "下表只包含此运行自身的部分；上方的费用和令牌也包含其智能体。",
     byModel: "按模型",
     byGoal: "按目标",
     byTurn: "按轮次",

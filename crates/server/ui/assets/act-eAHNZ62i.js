@@ -1,1 +1,0 @@
-import{dt as e,mt as t,o as n}from"./_plugin-vue_export-helper-D9j6je5s.js";function r(){let r=e(!1),i=t();return{isBusy:r,problem:i,async act(e){r.value=!0,i.value=void 0;try{return await e(),!0}catch(e){return i.value=n(e),!1}finally{r.value=!1}}}}export{r as t};

@@ -1,1 +1,0 @@
-import{i as e}from"./_plugin-vue_export-helper-D9j6je5s.js";function t(){let{t,te:n}=e();return(e,r)=>n(`${e}.${r}`,`en`)?t(`${e}.${r}`):r}export{t};

@@ -1,0 +1,1 @@
+import{i as e}from"./_plugin-vue_export-helper-Debh1dgD.js";function t(){let{t,te:n}=e();return(e,r)=>n(`${e}.${r}`,`en`)?t(`${e}.${r}`):r}export{t};
