@@ -211,6 +211,23 @@ fn a_run_that_reached_its_limit_goes_on_only_where_the_limit_is_another() {
     assert_eq!(place.text("ran"), "one\ntwo\n");
 }
 
+#[test]
+fn what_a_run_has_used_of_its_limits_counts_where_it_is_decided_again() {
+    let place = Place::new();
+    let answers =
+        || vec![bash("echo one >> ran"), bash("echo two >> ran"), bash("echo three >> ran"), Answer::text("Done.")];
+    let server = scripted([answers(), answers()].concat());
+    assert_eq!(place.run_on(&server, &["--yes", "Do it."]).code, 0);
+    let (trace, asked) = (place.trace(), server.count());
+    let fork = |args: &[&str]| place.run(&[&["fork", &trace, "--what-if", "--yes"], args].concat());
+    fork(&["--max-turns", "2"]).fails(1, "with these limits its turns are used up at message 5");
+    fork(&["--max-calls", "1"]).fails(1, "with these limits its calls are used up at message 3");
+    assert_eq!((server.count(), place.traces().len()), (asked, 1));
+    // Limits that it does not come to change nothing.
+    assert!(fork(&["--max-turns", "20"]).out.contains("no difference"));
+    assert_eq!(place.text("ran"), "one\ntwo\nthree\n");
+}
+
 /// A run that has agents greet; gives its trace.
 fn greeted(place: &Place, server: &ModelServer) -> String {
     let done = place.run_on(server, &["--yes", "Have me greeted."]);

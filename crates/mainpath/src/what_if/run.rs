@@ -15,11 +15,12 @@ use crate::recorded::{
 use crate::trace::{Read, Restore};
 use crate::trial::mark_what_if;
 use crate::{Error, ErrorKind, Installation, Outcome, Trace, launcher};
+use mainpath_core::{Run, State, apply};
 use mainpath_runtime::{EnvModels, Mail, Models, new_trace_id};
 use mainpath_store::scheduler::system_clock;
 use mainpath_types::{
-    Access, ApprovalMode, Copied, EffectClass, EventId, EventKind, FinishReason, MessageMode, Part, Principal,
-    Protocol, RunRules, Seq, Spec, TraceId,
+    Access, ApprovalMode, Copied, EffectClass, EventId, EventKind, FinishReason, Limits, MessageMode, Millis, Part,
+    Principal, Protocol, RunRules, Seq, Spec, TraceId,
 };
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -170,6 +171,30 @@ impl Installation {
     }
 }
 
+/// The limits without what a run has used of them by then. Errors: which of them are used up.
+fn left(limits: Limits, run: &Run, now: Millis) -> Result<Limits, &'static str> {
+    fn rest<T: TryFrom<u64> + Into<u64> + Copy>(
+        limit: Option<T>,
+        used: u64,
+        what: &'static str,
+    ) -> Result<Option<T>, &'static str> {
+        let Some(limit) = limit else { return Ok(None) };
+        match limit.into().saturating_sub(used) {
+            0 => Err(what),
+            rest => Ok(Some(T::try_from(rest).unwrap_or(limit))),
+        }
+    }
+    let worked = now.saturating_sub(run.started).saturating_sub(run.waited);
+    Ok(Limits {
+        turns: rest(limits.turns, run.turns.into(), "turns")?,
+        calls: rest(limits.calls, run.calls.into(), "calls")?,
+        tokens: rest(limits.tokens, run.usage.total(), "tokens")?,
+        money: rest(limits.money, run.cost, "costs")?,
+        run_timeout_ms: rest(limits.run_timeout_ms, worked, "minutes")?,
+        ..limits
+    })
+}
+
 /// The event with which the first run began; the end of the log where none has.
 fn begins(read: &Read) -> EventId {
     let started = read.log.events.iter().find(|event| matches!(event.kind, EventKind::RunStarted(_)));
@@ -274,6 +299,7 @@ impl Again<'_> {
     ) -> Result<Made, Error> {
         let (app, what) = (self.app, self.what);
         let Start { after, said, first } = start;
+        let limits = self.limits(after, said.is_some())?;
         app.prepare_model(&what.spec.model).await?;
         let id = new_trace_id(system_clock()).map_err(|error| Error::failed(error.to_string()))?;
         let Some(folders) = app.logs.home.copies() else {
@@ -295,7 +321,8 @@ impl Again<'_> {
         }
         let answers = Arc::new(OnlyInCopy { live: what.live, ..OnlyInCopy::default() });
         let host = copied_host(app, models, &answers)?;
-        let (scope, spec) = (&app.logs.scope, self.spec(old, &folder));
+        let (scope, mut spec) = (&app.logs.scope, self.spec(old, &folder));
+        spec.limits = limits;
         host.runtime().fork(scope, self.from, after, &id).await?;
         host.runtime().send(scope, &id, &Mail::SetSpec { spec: Arc::new(spec) }).await?;
         for skill in &what.skills {
@@ -346,6 +373,27 @@ impl Again<'_> {
         let read = trace.look().await?;
         let steps = steps(app.logs.at(&id), &read, what.at).await?;
         Ok(Made { id, steps, read })
+    }
+
+    /// What is left of the limits after a message, which the run that is decided again has used up to there. Errors: nothing is.
+    fn limits(&self, after: Seq, is_said: bool) -> Result<Limits, Error> {
+        let limits = self.what.spec.limits.clone().without_zeros();
+        // What is said begins a run of its own.
+        if is_said {
+            return Ok(limits);
+        }
+        let of = self.app.logs.of(self.from, &self.read.log, &self.read.state, self.read);
+        let reached = of.reached(after)?;
+        let mut state = State::new(self.from.clone());
+        self.read.log.events.iter().take_while(|event| event.id <= reached).for_each(|event| apply(&mut state, event));
+        let Some(run) = &state.run else { return Ok(limits) };
+        left(limits, run, state.log.now).map_err(|what| {
+            let problem = format!(
+                "{}: with these limits its {what} are used up at message {after}: nothing after that is decided again",
+                self.from
+            );
+            Error::new(ErrorKind::Refused, problem)
+        })
     }
 
     /// The agent in the copy.
