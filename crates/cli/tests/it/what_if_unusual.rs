@@ -220,8 +220,8 @@ fn what_a_run_has_used_of_its_limits_counts_where_it_is_decided_again() {
     assert_eq!(place.run_on(&server, &["--yes", "Do it."]).code, 0);
     let (trace, asked) = (place.trace(), server.count());
     let fork = |args: &[&str]| place.run(&[&["fork", &trace, "--what-if", "--yes"], args].concat());
-    fork(&["--max-turns", "2"]).fails(1, "with these limits its turns are used up at message 5");
-    fork(&["--max-calls", "1"]).fails(1, "with these limits its calls are used up at message 3");
+    fork(&["--max-turns", "2"]).fails(1, "with these limits its turns are used up at message 4");
+    fork(&["--max-calls", "1"]).fails(1, "with these limits its calls are used up at message 2");
     assert_eq!((server.count(), place.traces().len()), (asked, 1));
     // Limits that it does not come to change nothing.
     assert!(fork(&["--max-turns", "20"]).out.contains("no difference"));
