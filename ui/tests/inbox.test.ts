@@ -258,7 +258,7 @@ test("by a shown rule: only where one is offered, with its patterns, for the tra
   // The binary of today offers none: the page is shown the answer of the next version, and what it would send is looked at.
   await page.route("**/api/approvals?*", async (route) => {
     const body = (await (await route.fetch()).json()) as { approvals: object[] };
-    await route.fulfill({ json: { approvals: body.approvals.map((one) => ({ ...one, offer: ["bash(echo *)"] })) } });
+    await route.fulfill({ json: { ...body, approvals: body.approvals.map((one) => ({ ...one, offer: ["bash(echo *)"] })) } });
   });
   const sent: unknown[] = [];
   await page.route("**/api/traces/*/approvals/*", async (route) => {
