@@ -23,7 +23,9 @@ pub fn unreached(files: &[PathBuf]) -> Vec<&Path> {
         }
         let declared = format!("mod {};", name.to_string_lossy());
         let above = [folder.join("mod.rs"), folder.join("main.rs"), folder.join("lib.rs"), folder.with_extension("rs")];
-        let names = |text: String| text.lines().any(|line| line.trim_end().ends_with(&declared));
+        let names = |text: String| {
+            text.lines().any(|line| !line.trim_start().starts_with("//") && line.trim_end().ends_with(&declared))
+        };
         above
             .iter()
             .filter(|file| all.contains(file.as_path()))
@@ -47,7 +49,7 @@ mod tests {
             file
         };
         let files = [
-            write("src/lib.rs", "mod one;\npub mod two;\n#[cfg(test)] mod three;\n// mod lost; is no more\n"),
+            write("src/lib.rs", "mod one;\npub mod two;\n#[cfg(test)] mod three;\n// mod lost;\n"),
             write("src/one.rs", ""),
             write("src/two/mod.rs", "pub(crate) mod deep;\n"),
             write("src/two/deep.rs", ""),

@@ -220,12 +220,25 @@ fn what_a_run_has_used_of_its_limits_counts_where_it_is_decided_again() {
     assert_eq!(place.run_on(&server, &["--yes", "Do it."]).code, 0);
     let (trace, asked) = (place.trace(), server.count());
     let fork = |args: &[&str]| place.run(&[&["fork", &trace, "--what-if", "--yes"], args].concat());
-    fork(&["--max-turns", "2"]).fails(1, "with these limits its turns are used up at message 4");
-    fork(&["--max-calls", "1"]).fails(1, "with these limits its calls are used up at message 2");
+    fork(&["--max-turns", "2"]).fails(1, "with these limits nothing is left of its turns at message 4");
+    fork(&["--max-calls", "1"]).fails(1, "with these limits nothing is left of its calls at message 2");
     assert_eq!((server.count(), place.traces().len()), (asked, 1));
     // Limits that it does not come to change nothing.
     assert!(fork(&["--max-turns", "20"]).out.contains("no difference"));
     assert_eq!(place.text("ran"), "one\ntwo\nthree\n");
+}
+
+#[test]
+fn a_run_that_was_resumed_after_its_limit_has_the_whole_limit_again_where_it_is_decided_again() {
+    let place = Place::new();
+    let answers = vec![bash("echo one >> ran"), bash("echo two >> ran"), Answer::text("I may not.")];
+    let server = scripted(answers);
+    assert_ne!(place.run_on(&server, &["--yes", "--max-turns", "1", "Do it."]).code, 0);
+    assert_ne!(place.run(&["resume", "--yes"]).code, 0);
+    let done = place.run(&["fork", &place.trace(), "--what-if", "--deny", "bash(echo two*)", "--json"]);
+    let outcome = parsed(&done.out);
+    assert_eq!(outcome["difference"]["step"], 3, "{done:#?}");
+    assert_eq!(place.text("ran"), "one\ntwo\n");
 }
 
 /// A run that has agents greet; gives its trace.

@@ -38,9 +38,8 @@ pub(crate) fn carve(state: &State, run: &Run, limits: &Limits, waiting: u16) -> 
     let money = limits.money.map(|most| part(most.saturating_sub(run.cost).saturating_sub(held.money)));
     let calls = limits.calls.map(|most| most.saturating_sub(run.calls).saturating_sub(held.calls));
     let calls = calls.map(|left| u32::try_from(part(left.into())).unwrap_or(u32::MAX));
-    let used = state.log.now.saturating_sub(run.started).saturating_sub(run.waited).saturating_add(run.children_ms);
-    let waits = run.waiting_since.map_or(0, |since| state.log.now.saturating_sub(since));
-    let time_ms = limits.run_timeout_ms.map(|most| most.saturating_sub(used.saturating_sub(waits)));
+    let used = run.worked(state.log.now).saturating_add(run.children_ms);
+    let time_ms = limits.run_timeout_ms.map(|most| most.saturating_sub(used));
     let left = children_left(state, run, limits).saturating_sub(1);
     let depth = limits.children.depth.saturating_sub(1);
     let children = match depth {

@@ -79,6 +79,12 @@ pub struct Run {
 }
 
 impl Run {
+    /// For how long it has worked by then, in milliseconds: waiting for nothing but people and children is no work of its own.
+    pub fn worked(&self, at: Millis) -> Millis {
+        let waits = self.waiting_since.map_or(0, |since| at.saturating_sub(since));
+        at.saturating_sub(self.started).saturating_sub(self.waited).saturating_sub(waits)
+    }
+
     /// A run that has just begun.
     pub fn new(number: u32, cause: RunCause, started: Millis, opening: Option<Opening>) -> Run {
         Run {

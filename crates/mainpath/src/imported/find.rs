@@ -99,8 +99,8 @@ fn first_line(file: &Path) -> Option<serde_json::Value> {
     let mut bytes = Vec::new();
     // The first line of codex has all of its instructions.
     mainpath_store::open_regular(file).ok()?.take(4 << 20).read_to_end(&mut bytes).ok()?;
-    let mut lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
-    lines.by_ref().take(20).find_map(|line| serde_json::from_slice(line).ok())
+    let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    lines.take(20).find_map(|line| serde_json::from_slice(line).ok())
 }
 
 fn changed(file: &Path) -> Option<SystemTime> {

@@ -171,7 +171,7 @@ impl Installation {
     }
 }
 
-/// The limits without what a run has used of them by then. Errors: which of them are used up.
+/// The limits without what a run has used of them by then. Errors: of which nothing is left.
 fn left(limits: Limits, run: &Run, now: Millis) -> Result<Limits, &'static str> {
     fn rest<T: TryFrom<u64> + Into<u64> + Copy>(
         limit: Option<T>,
@@ -184,13 +184,13 @@ fn left(limits: Limits, run: &Run, now: Millis) -> Result<Limits, &'static str> 
             rest => Ok(Some(T::try_from(rest).unwrap_or(limit))),
         }
     }
-    let worked = now.saturating_sub(run.started).saturating_sub(run.waited);
+    let worked = run.worked(now).saturating_add(run.children_ms);
     Ok(Limits {
         turns: rest(limits.turns, run.turns.into(), "turns")?,
         calls: rest(limits.calls, run.calls.into(), "calls")?,
         tokens: rest(limits.tokens, run.usage.total(), "tokens")?,
-        money: rest(limits.money, run.cost, "costs")?,
-        run_timeout_ms: rest(limits.run_timeout_ms, worked, "minutes")?,
+        money: rest(limits.money, run.cost, "money")?,
+        run_timeout_ms: rest(limits.run_timeout_ms, worked, "time")?,
         ..limits
     })
 }
@@ -385,11 +385,18 @@ impl Again<'_> {
         let of = self.app.logs.of(self.from, &self.read.log, &self.read.state, self.read);
         let reached = of.reached(after)?;
         let mut state = State::new(self.from.clone());
-        self.read.log.events.iter().take_while(|event| event.id <= reached).for_each(|event| apply(&mut state, event));
-        let Some(run) = &state.run else { return Ok(limits) };
+        let events = &self.read.log.events;
+        let (before, later) = events.split_at(events.partition_point(|event| event.id <= reached));
+        before.iter().for_each(|event| apply(&mut state, event));
+        // What comes next may be of a run that somebody began with limits of its own, as where an earlier one had ended by its limit.
+        let mut next = later.iter().map(|event| &event.kind);
+        let next = next.find(|kind| matches!(kind, EventKind::RunStarted(_) | EventKind::ModelRequested(_)));
+        let Some(run) = state.run.as_ref().filter(|_| !matches!(next, Some(EventKind::RunStarted(_)))) else {
+            return Ok(limits);
+        };
         left(limits, run, state.log.now).map_err(|what| {
             let problem = format!(
-                "{}: with these limits its {what} are used up at message {after}: nothing after that is decided again",
+                "{}: with these limits nothing is left of its {what} at message {after}, so nothing after that is decided again",
                 self.from
             );
             Error::new(ErrorKind::Refused, problem)

@@ -135,7 +135,6 @@ fn note(seen: &mut Seen, state: &State, event: &Event) {
 fn handed(child: &Child, seen: Seen) -> HandedBack {
     let run = seen.run.unwrap_or_else(|| Box::new(Run::new(0, mainpath_types::RunCause::New, seen.at, None)));
     let left_out = seen.answer.chars().count().saturating_sub(MOST_ANSWERED);
-    let waits = run.waiting_since.map_or(0, |since| seen.at.saturating_sub(since));
     HandedBack {
         child: child.trace.clone(),
         reason: seen.ended,
@@ -153,7 +152,7 @@ fn handed(child: &Child, seen: Seen) -> HandedBack {
         denied: seen.denied,
         unknown: seen.unknown,
         children: run.children,
-        active_ms: seen.at.saturating_sub(run.started).saturating_sub(run.waited).saturating_sub(waits),
+        active_ms: run.worked(seen.at),
     }
 }
 

@@ -26,7 +26,7 @@ pub struct RunStats {
 /// What is counted of a run, or of many.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// From start to end, waiting for people not counted, in milliseconds.
+    /// From start to end, waiting for people and for agents not counted, in milliseconds.
     pub ms: u64,
     /// The turns; one that the run's end cut short is counted up to there.
     pub turns: Times,
@@ -205,11 +205,9 @@ pub fn runs<'a>(trace: &TraceId, events: impl IntoIterator<Item = &'a Event>) ->
     runs
 }
 
-/// For how long the run had worked by then, in milliseconds: waiting for people is no work.
+/// For how long the run had worked by then, in milliseconds: waiting for people and for agents is no work.
 fn working(state: &State, at: Millis) -> Millis {
-    let Some(run) = &state.run else { return 0 };
-    let waits = run.waiting_since.map_or(0, |since| at.saturating_sub(since));
-    at.saturating_sub(run.started).saturating_sub(run.waited).saturating_sub(waits)
+    state.run.as_ref().map_or(0, |run| run.worked(at))
 }
 
 fn asked(stats: &mut ModelStats, kind: &EventKind) {

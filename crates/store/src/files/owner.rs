@@ -35,8 +35,8 @@ pub(crate) fn lease(inner: &Inner, tenant: &TenantId, trace: &TraceId, create: b
     // Before there is a log: a trace that is not noted yet is not there yet. Nor is one for which the disk has no room.
     let record = Record { epoch: earlier.epoch.saturating_add(1), pid: std::process::id(), ..earlier.clone() };
     record.write(&lock).map_err(|error| {
-        if is_new {
-            // Nothing of it stays behind; where that fails too, a folder without a log is no trace.
+        // Nothing of it stays behind, unless another has begun it meanwhile; where that fails too, a folder without a log is no trace.
+        if is_new && !layout.log(tenant, trace).exists() {
             let _ = std::fs::remove_file(dir.join("owner.lock")).and_then(|()| std::fs::remove_dir(&dir));
         }
         opening(error)
