@@ -118,7 +118,10 @@ impl From<RuntimeError> for Error {
             RuntimeError::Store(error) => error.into(),
             RuntimeError::Exists(_) => Error::new(ErrorKind::Refused, error.to_string()),
             RuntimeError::Refused(refusal) => Error::new(ErrorKind::Refused, refusal.to_string()),
-            RuntimeError::Trace(problem) => Error::failed(problem),
+            RuntimeError::Unwritable { problem, cause } if cannot_write(cause) => {
+                Error::new(ErrorKind::ReadOnly, problem)
+            }
+            RuntimeError::Unwritable { problem, .. } | RuntimeError::Trace(problem) => Error::failed(problem),
         }
     }
 }

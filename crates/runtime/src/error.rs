@@ -17,6 +17,14 @@ pub enum RuntimeError {
     /// A trace was to be begun under an id that another one has, or is just being given.
     #[error("there is a trace {0} already; it was not begun again, and nothing was added to it")]
     Exists(TraceId),
+    /// The log cannot be written.
+    #[error("{problem}")]
+    Unwritable {
+        /// Why.
+        problem: String,
+        /// What the system said; `Other` if it is not at fault.
+        cause: std::io::ErrorKind,
+    },
     /// The trace cannot be driven.
     #[error("{0}")]
     Trace(String),
@@ -28,9 +36,8 @@ impl From<DriveError> for RuntimeError {
             DriveError::Store(error) => RuntimeError::Store(error),
             DriveError::Refused(refusal) => RuntimeError::Refused(refusal),
             DriveError::Exists(trace) => RuntimeError::Exists(trace),
-            DriveError::Unwritable(_) | DriveError::TakenOver | DriveError::Spec(_) => {
-                RuntimeError::Trace(error.to_string())
-            }
+            DriveError::Unwritable { cause, .. } => RuntimeError::Unwritable { problem: error.to_string(), cause },
+            DriveError::TakenOver | DriveError::Spec(_) => RuntimeError::Trace(error.to_string()),
         }
     }
 }

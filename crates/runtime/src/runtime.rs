@@ -224,9 +224,20 @@ impl Shared {
             let by = if is_setup { Principal::system() } else { scope.principal.clone() };
             beginning.push(driver.read(mail, by).await?);
         }
-        driver.offer_together(beginning).await?;
-        driver.begun_with(prepared);
-        Ok(driver)
+        match driver.offer_together(beginning).await {
+            Ok(()) => {
+                driver.begun_with(prepared);
+                Ok(driver)
+            }
+            Err(error) => {
+                driver.release();
+                if matches!(error, DriveError::Unwritable { .. }) {
+                    // Nobody was told that it began. What cannot be removed is there as one that was interrupted.
+                    let _ = TraceStore::new(&*self.config.store, scope, trace).remove().await;
+                }
+                Err(error)
+            }
+        }
     }
 
     /// Wakes a trace that this process knows. One that it does not know is somebody else's.

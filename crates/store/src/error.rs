@@ -91,6 +91,14 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// What the system said; `Other` if it is not at fault.
+    pub fn cause(&self) -> io::ErrorKind {
+        match self {
+            StoreError::Io { source, .. } => source.kind(),
+            _ => io::ErrorKind::Other,
+        }
+    }
+
     pub(crate) fn io(doing: impl Into<String>, source: impl Into<io::Error>) -> StoreError {
         StoreError::Io { doing: doing.into(), source: source.into() }
     }

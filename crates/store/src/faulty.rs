@@ -158,7 +158,7 @@ impl<S: Store> Store for Faulty<S> {
             }
             let unknown = |problem: &str| {
                 hold.lost.store(true, Ordering::SeqCst);
-                Appended::Unknown { problem: problem.into() }
+                Appended::Unknown { problem: problem.into(), cause: std::io::ErrorKind::Other }
             };
             match self.plan(lease.trace(), batch.len()) {
                 Fault::Pass => self.inner.append(&hold.inner, expected, batch).await,

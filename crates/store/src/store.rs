@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -234,6 +235,8 @@ pub enum Appended {
     Unknown {
         /// What went wrong, in a sentence.
         problem: String,
+        /// What the system said; `Other` if it is not at fault.
+        cause: io::ErrorKind,
     },
 }
 

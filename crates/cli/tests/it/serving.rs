@@ -359,15 +359,24 @@ fn a_full_disk_is_507_and_heals_by_itself() {
     let (status, problem) = served.ask("POST", "/api/keys", "", "{\"name\": \"ci\", \"scopes\": [\"read\"]}");
     let why = json!("nothing can be written: files may not grow any more");
     assert_eq!((status, problem["detail"].clone()), (507, why), "{problem}");
-    // What was refused is nowhere.
-    let all = served.ask("GET", "/api/traces", "", "").1;
-    let folders = || std::fs::read_dir(place.home.join("traces")).unwrap().count();
-    let before = (all["traces"].as_array().unwrap().len(), folders());
-    let (status, problem) = served.ask("POST", "/api/traces", "", &body);
-    assert_eq!(status, 507, "{problem}");
-    let all = served.ask("GET", "/api/traces", "", "").1;
-    assert_eq!((all["traces"].as_array().unwrap().len(), folders()), before);
-    limit(None);
+    // What was refused is nowhere, also where there was room for a part of its first line.
+    let there = || {
+        let all = served.ask("GET", "/api/traces", "", "").1;
+        (all["traces"].as_array().unwrap().len(), std::fs::read_dir(place.home.join("traces")).unwrap().count())
+    };
+    let before = there();
+    let told = json!({"model": model, "messages": [
+        {"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Yes?"}, {"role": "user", "content": "Read it."},
+    ]});
+    for room in [0, 4_000] {
+        limit(Some(room));
+        for body in [&body, &told.to_string()] {
+            let (status, problem) = served.ask("POST", "/api/traces", "", body);
+            assert_eq!(status, 507, "{room} bytes for {body}: {problem}");
+        }
+        limit(None);
+        assert_eq!(there(), before, "{room} bytes");
+    }
     let (status, again) = served.ask("POST", "/api/traces", "prefer: wait=20\r\n", &body);
     assert_eq!((status, again["outcome"]["reason"].clone()), (200, json!("final")), "{again}");
 }

@@ -154,9 +154,10 @@ pub(crate) fn tool_tokens(tool: &ToolSpec) -> u32 {
 }
 
 impl SpecHead {
-    /// The estimated size of what goes with every request under a spec.
+    /// The estimated size of what goes with every request under a spec: of all [`fixed_parts`].
     pub(crate) fn fixed(spec: &Spec) -> u32 {
-        fixed_parts(spec).iter().map(|(_, tokens)| tokens).sum()
+        let described = spec.tools.iter().filter(|_| spec.protocol != Protocol::Json);
+        estimate(&spec.instructions) + described.map(tool_tokens).sum::<u32>()
     }
 }
 

@@ -2,11 +2,11 @@
 
 use super::bound::Bound;
 use super::pending::first_open;
-use super::seen::{Seeing, Seen};
+use super::seen::Seen;
 use super::telling::Telling;
 use crate::event::RunEvent;
 use crate::{Error, Trace};
-use mainpath_core::pending;
+use mainpath_core::{State, pending};
 use mainpath_runtime::{Live, Phase, Waiting, Watcher};
 use mainpath_types::{CallId, EventId, TraceId};
 use std::collections::BTreeSet;
@@ -41,7 +41,7 @@ pub(super) struct Followed {
 pub(super) struct Finished {
     /// The event with which it did.
     pub event: EventId,
-    /// The log up to there, if all of it was kept.
+    /// The log up to there, if nobody looked at it.
     pub seen: Option<Seen>,
 }
 
@@ -71,8 +71,8 @@ pub(super) struct Following {
     bound: Bound,
     /// How it ended, and whether somebody looks.
     followed: Arc<Followed>,
-    /// What was seen while nobody looked.
-    seeing: Seeing,
+    /// What was seen, as long as nobody looks: then nothing is told, and this is in the place of it.
+    seen: Option<Seen>,
     ended: bool,
 }
 
@@ -91,7 +91,7 @@ impl Following {
             begun: false,
             bound,
             followed,
-            seeing: Seeing::default(),
+            seen: Some(Seen::new(trace.id().clone())),
             ended: false,
         }
     }
@@ -158,7 +158,7 @@ impl Following {
         // Asked first: what was written before its driver went is read.
         let is_driven = host.at(self.trace.id()).driver().await?.is_some();
         self.catch_up().await?;
-        let waiting = Waiting::among(&pending(self.telling.state()));
+        let waiting = Waiting::among(&pending(self.state()));
         self.telling.ask(&waiting);
         self.ask_of_children(&waiting).await?;
         if !self.telling.is_empty() {
@@ -215,24 +215,31 @@ impl Following {
         if self.ended {
             return Ok(());
         }
-        if self.followed.is_unseen.load(Ordering::Relaxed) {
-            self.telling.pass(&live);
-            if let Live::Event(event) = &live {
-                self.seeing.note(event);
+        let is_unseen = self.followed.is_unseen.load(Ordering::Relaxed);
+        // Who looked once has all told, also when only its end counts from then on.
+        self.seen = self.seen.take().filter(|_| is_unseen);
+        match (&mut self.seen, &live) {
+            (Some(seen), Live::Event(event)) => {
+                self.telling.last = event.id;
+                seen.note(event);
             }
-        } else {
-            self.seeing.stop();
-            self.telling.take(&live).await?;
+            (Some(_), _) => {}
+            (None, live) if is_unseen => self.telling.pass(live),
+            (None, live) => self.telling.take(live).await?,
         }
         if let Live::Event(event) = &live
             && event.id >= self.from
-            && self.bound.see(event, self.telling.state().counts.runs)?
+            && self.bound.see(event, self.state().counts.runs)?
         {
             self.ended = true;
-            let finished = Finished { event: event.id, seen: self.seeing.all(self.telling.state()) };
-            let _ = self.followed.finished.set(finished);
+            let _ = self.followed.finished.set(Finished { event: event.id, seen: self.seen.take() });
         }
         Ok(())
+    }
+
+    /// The state after what was seen.
+    fn state(&self) -> &State {
+        self.seen.as_ref().map_or_else(|| self.telling.state(), Seen::state)
     }
 
     /// What children wait for is asked here, under their own names.
@@ -241,7 +248,7 @@ impl Following {
             return Ok(());
         }
         let children: Vec<TraceId> =
-            self.telling.state().children.open().filter_map(|child| child.trace.clone()).collect();
+            self.state().children.open().filter_map(|child| child.trace.clone()).collect();
         for child in children {
             for pending in Trace::new(self.trace.host().clone(), child).approvals().await? {
                 if self.told_of_children.insert(ChildCall { trace: pending.trace_id.clone(), call: pending.call }) {

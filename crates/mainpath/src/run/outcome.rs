@@ -4,7 +4,7 @@ use super::following::Finished;
 use crate::trace::Read;
 use crate::{Error, ErrorKind, Trace};
 use mainpath_core::{Bodies, State, pending};
-use mainpath_runtime::run_stats::runs;
+use mainpath_runtime::run_stats::{RunStats, runs};
 use mainpath_runtime::{Events, Waiting, views};
 use mainpath_types::{Event, EventId, EventKind, FinishReason, Micros, ModelError, Usage};
 use schemars::JsonSchema;
@@ -94,9 +94,11 @@ impl Trace {
 
     /// The same for one that was followed to its end.
     pub(super) async fn outcome_of(&self, finished: &Finished) -> Result<Outcome, Error> {
-        let Some(seen) = &finished.seen else { return self.outcome_at(finished.event).await };
-        let events = seen.events.iter().map(AsRef::as_ref);
-        self.ended_in(&seen.state, events, &Events(&seen.events)).await?.ok_or_else(|| ends_none(finished.event))
+        let seen = finished.seen.as_ref().and_then(|seen| Some((seen, seen.events.as_ref()?)));
+        let Some((seen, events)) = seen else { return self.outcome_at(finished.event).await };
+        let ended = Ended { state: seen.state(), stats: seen.runs.last_ended(), bodies: &Events(events) };
+        let outcome = self.ended_in(ended, events.iter().map(AsRef::as_ref)).await?;
+        outcome.ok_or_else(|| ends_none(finished.event))
     }
 
     /// Why there is no outcome.
@@ -122,37 +124,49 @@ impl Trace {
     }
 
     async fn ended(&self, read: &Read) -> Result<Option<Outcome>, Error> {
-        self.ended_in(&read.state, read.log.events.iter(), read).await
+        let stats = runs(self.id(), &read.log.events).pop();
+        let ended = Ended { state: &read.state, stats: stats.as_ref(), bodies: read };
+        self.ended_in(ended, read.log.events.iter()).await
     }
 
-    /// How the last run of these events ended, which make this state.
+    /// How the last run of these events ended.
     async fn ended_in<'a>(
         &self,
-        state: &State,
+        ended: Ended<'a>,
         events: impl DoubleEndedIterator<Item = &'a Event> + Clone,
-        bodies: &(dyn Bodies + Send + Sync),
     ) -> Result<Option<Outcome>, Error> {
+        let Ended { state, stats, bodies } = ended;
         let ending = views::ending(self.host().at(self.id()).scoped(), state, bodies).await?;
         let Some(ending) = ending else { return Ok(None) };
-        let stats = runs(self.id(), events.clone()).pop().unwrap_or_default();
+        let none = RunStats::default();
+        let RunStats { run, counts, .. } = stats.unwrap_or(&none);
         let finished = events.clone().rev().find_map(|event| match &event.kind {
             EventKind::RunFinished(data) => Some(data),
             _ => None,
         });
         let Some(finished) = finished else { return Ok(None) };
         Ok(Some(Outcome {
-            run: stats.run,
+            run: *run,
             reason: ending.reason,
             answer: ending.answer,
             is_said: ending.is_said,
             error: (ending.reason == FinishReason::ModelError).then(|| last_failure(events)).flatten(),
-            turns: stats.counts.turns.count,
+            turns: counts.turns.count,
             usage: finished.usage,
             cost: finished.cost,
             about: finished.about,
-            tools: stats.counts.tools.iter().map(|(name, tool)| (name.clone(), tool.calls)).collect(),
+            tools: counts.tools.iter().map(|(name, tool)| (name.clone(), tool.calls)).collect(),
         }))
     }
+}
+
+/// A log whose last run has ended.
+struct Ended<'a> {
+    /// The state that its events make.
+    state: &'a State,
+    /// What is counted of its last run.
+    stats: Option<&'a RunStats>,
+    bodies: &'a (dyn Bodies + Send + Sync),
 }
 
 fn ends_none(event: EventId) -> Error {

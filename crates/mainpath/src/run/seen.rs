@@ -1,44 +1,38 @@
-//! What was seen of a run whose end alone counts: enough to tell how it ended, without a look at its log.
+//! What is seen of a run whose end alone counts: enough to tell how it ended, without a look at its log.
 
 use mainpath_core::State;
-use mainpath_types::{Event, EventId};
+use mainpath_runtime::run_stats::RunCounting;
+use mainpath_types::{Event, EventId, TraceId};
 use std::sync::Arc;
 
 /// Of a longer log not all is kept: it is read again.
 const MOST: EventId = 500;
 
-/// A log as it was seen, from its first event on, and the state that it makes.
+/// A log as it is seen, from its first event on.
 pub(super) struct Seen {
-    pub state: State,
-    pub events: Vec<Arc<Event>>,
+    /// Its runs, and the state that it makes.
+    pub runs: RunCounting,
+    /// Its events, if all of them were kept.
+    pub events: Option<Vec<Arc<Event>>>,
 }
 
-/// The events of a log as they are seen.
-#[derive(Default)]
-pub(super) struct Seeing {
-    events: Vec<Arc<Event>>,
-    /// Some were not kept.
-    is_partial: bool,
-}
+impl Seen {
+    /// Before the first event.
+    pub fn new(trace: TraceId) -> Seen {
+        Seen { runs: RunCounting::new(trace), events: Some(Vec::new()) }
+    }
 
-impl Seeing {
-    /// Keeps an event, as long as all before it were kept and they are not too many.
+    /// The state after what was seen.
+    pub fn state(&self) -> &State {
+        self.runs.state()
+    }
+
+    /// Takes in an event, and keeps it as long as all before it were kept and they are not too many.
     pub fn note(&mut self, event: &Arc<Event>) {
-        let next = self.events.last().map_or(1, |last| last.id + 1);
-        if self.is_partial || event.id != next || event.id > MOST {
-            return self.stop();
+        self.runs.note(event);
+        self.events = self.events.take().filter(|seen| event.id == seen.len() as EventId + 1 && event.id <= MOST);
+        if let Some(events) = &mut self.events {
+            events.push(Arc::clone(event));
         }
-        self.events.push(Arc::clone(event));
-    }
-
-    /// Keeps none any more: somebody looks at them, so that there may be many.
-    pub fn stop(&mut self) {
-        *self = Seeing { events: Vec::new(), is_partial: true };
-    }
-
-    /// All that was seen, if all was kept. `state`: what it makes.
-    pub fn all(&mut self, state: &State) -> Option<Seen> {
-        let events = std::mem::take(&mut self.events);
-        (!self.is_partial).then(|| Seen { state: state.clone(), events })
     }
 }

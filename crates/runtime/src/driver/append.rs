@@ -11,6 +11,7 @@ use mainpath_core::{Bodies, Input, InputKind, Machine, Packer, apply};
 use mainpath_store::{Appended, Opened, Refused};
 use mainpath_types::{Event, EventKind, FinishReason, MailId};
 use serde_json::json;
+use std::io::ErrorKind;
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
@@ -18,6 +19,8 @@ use std::time::Duration;
 /// An append with no known outcome.
 struct Unsure {
     problem: String,
+    /// What the system said; `Other` if it is not at fault.
+    cause: ErrorKind,
     /// The event that each input decided, if it decided one. If it is in the log, the input has happened.
     firsts: Vec<Option<Event>>,
 }
@@ -99,13 +102,13 @@ impl Driver {
                 self.publish(vec![event]);
                 Ok(())
             }
-            Appended::Unknown { problem } => {
+            Appended::Unknown { problem, cause } => {
                 *self.unwritten() = Some(input);
-                Err(DriveError::Unwritable(problem))
+                Err(DriveError::Unwritable { problem, cause })
             }
             Appended::Refused(refused) => {
                 *self.unwritten() = Some(input);
-                Err(DriveError::Unwritable(refused.to_string()))
+                Err(DriveError::unwritable(refused.to_string()))
             }
         }
     }
@@ -113,12 +116,15 @@ impl Driver {
     async fn write(&mut self, mut inputs: &[Input]) -> Result<(), DriveError> {
         let mut tries = 0;
         loop {
-            let Unsure { problem, firsts } = match self.append(inputs).await? {
+            let Unsure { problem, cause, firsts } = match self.append(inputs).await? {
                 None => return Ok(()),
                 Some(unsure) => unsure,
             };
             loop {
-                let pause = store_pause(tries).ok_or_else(|| DriveError::Unwritable(problem.clone()))?;
+                // Whoever begins a trace hears at once that there is no room for it.
+                let begins = firsts.iter().flatten().any(|first| first.id == 1);
+                let pause = store_pause(tries).filter(|_| !begins || cause == ErrorKind::Other);
+                let pause = pause.ok_or_else(|| DriveError::Unwritable { problem: problem.clone(), cause })?;
                 if tries == 0 {
                     let problem = self.shared.config.vault.redact(&problem);
                     self.handle.tell(Live::Notice(format!("the log cannot be written ({problem}); trying again")));
@@ -153,7 +159,7 @@ impl Driver {
         }
         let (Some(first), Some(last)) = (batch.first(), batch.last()) else { return Ok(None) };
         let (expected, head) = (first.id - 1, last.id);
-        let unsure = |problem: String| Ok(Some(Unsure { problem, firsts }));
+        let unsure = |problem: String, cause| Ok(Some(Unsure { problem, cause, firsts }));
         match self.shared.config.store.append(&self.lease, expected, batch.clone()).await {
             Appended::Committed { .. } => {
                 self.machine.commit(head);
@@ -163,10 +169,12 @@ impl Driver {
                 self.publish(batch);
                 Ok(None)
             }
-            Appended::Unknown { problem } => unsure(problem),
+            Appended::Unknown { problem, cause } => unsure(problem, cause),
             Appended::Refused(Refused::StaleEpoch | Refused::WrongId { .. }) => Err(DriveError::TakenOver),
-            Appended::Refused(refused @ (Refused::Lost | Refused::Busy)) => unsure(refused.to_string()),
-            Appended::Refused(refused) => Err(DriveError::Unwritable(refused.to_string())),
+            Appended::Refused(refused @ (Refused::Lost | Refused::Busy)) => {
+                unsure(refused.to_string(), ErrorKind::Other)
+            }
+            Appended::Refused(refused) => Err(DriveError::unwritable(refused.to_string())),
         }
     }
 
@@ -184,19 +192,21 @@ impl Driver {
         let hooks = &self.shared.config.hooks;
         for event in batch {
             let (point, said) = match &event.kind {
-                EventKind::TurnFinished(data) => (HookPoint::TurnEnd, serde_json::to_value(data)),
-                EventKind::RunFinished(data) => (HookPoint::RunEnd, serde_json::to_value(data)),
+                EventKind::TurnFinished(data) if hooks.has(HookPoint::TurnEnd) => {
+                    (HookPoint::TurnEnd, serde_json::to_value(data))
+                }
+                EventKind::RunFinished(data) if hooks.has(HookPoint::RunEnd) => {
+                    (HookPoint::RunEnd, serde_json::to_value(data))
+                }
                 _ => continue,
             };
-            if hooks.has(point) {
-                let mut said = json!({
-                    "trace_id": self.lease.trace(), "turn": event.turn, "data": said.unwrap_or_default(),
-                });
-                let notices = Notices { handle: &self.handle, vault: &self.shared.config.vault };
-                let hooks = TraceHooks { hooks, trace: self.lease.trace(), notices };
-                // A hook that says no here says it to nobody.
-                let _ = hooks.call(point, None, &mut said, |_, _, _| {}).await;
-            }
+            let mut said = json!({
+                "trace_id": self.lease.trace(), "turn": event.turn, "data": said.unwrap_or_default(),
+            });
+            let notices = Notices { handle: &self.handle, vault: &self.shared.config.vault };
+            let hooks = TraceHooks { hooks, trace: self.lease.trace(), notices };
+            // A hook that says no here says it to nobody.
+            let _ = hooks.call(point, None, &mut said, |_, _, _| {}).await;
         }
     }
 

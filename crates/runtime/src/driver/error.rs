@@ -13,10 +13,17 @@ pub(crate) enum DriveError {
     Refused(#[from] Refusal),
     #[error("there is a trace {0} already")]
     Exists(TraceId),
-    #[error("the log cannot be written ({0}); nothing acknowledged is lost; fix that, then resume the trace")]
-    Unwritable(String),
+    #[error("the log cannot be written ({problem}); nothing acknowledged is lost; fix that, then resume the trace")]
+    Unwritable { problem: String, cause: std::io::ErrorKind },
     #[error("the log was taken over by another process")]
     TakenOver,
     #[error("{0}")]
     Spec(String),
+}
+
+impl DriveError {
+    /// The log cannot be written, and not for want of what the system could give.
+    pub fn unwritable(problem: impl Into<String>) -> DriveError {
+        DriveError::Unwritable { problem: problem.into(), cause: std::io::ErrorKind::Other }
+    }
 }

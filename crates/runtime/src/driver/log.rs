@@ -12,10 +12,10 @@ pub(super) fn tail_cut(log: &ReadLog) -> Option<TailCut> {
 /// A damaged or newer log is not written to.
 pub(crate) fn writable(log: &ReadLog) -> Result<(), DriveError> {
     if let Some(damage) = &log.damage {
-        return Err(DriveError::Unwritable(format!("it is damaged: {damage}; it can be read up to there")));
+        return Err(DriveError::unwritable(format!("it is damaged: {damage}; it can be read up to there")));
     }
     if log.newer {
-        return Err(DriveError::Unwritable("it was written by a newer Mainpath; use that one".into()));
+        return Err(DriveError::unwritable("it was written by a newer Mainpath; use that one"));
     }
     Ok(())
 }

@@ -229,8 +229,9 @@ async fn take_out(
     match trace.store.erase(&lease, marker).await {
         Appended::Committed { .. } => {}
         Appended::Refused(refused) => return Err(RuntimeError::Trace(refused.to_string())),
-        Appended::Unknown { problem } => {
-            return Err(RuntimeError::Trace(format!("{problem}; erase again to be sure")));
+        Appended::Unknown { problem, cause } => {
+            let problem = format!("{problem}; erase again to be sure");
+            return Err(RuntimeError::Unwritable { problem, cause });
         }
     }
     drop(lease);

@@ -291,10 +291,9 @@ impl Runtime {
             match config.store.append(&lease, head, batch).await {
                 Appended::Committed { .. } => machine.commit(last),
                 Appended::Refused(refused) => return Err(RuntimeError::Trace(refused.to_string())),
-                Appended::Unknown { problem } => {
-                    return Err(RuntimeError::Trace(format!(
-                        "the log cannot be written: {problem}; no file was changed"
-                    )));
+                Appended::Unknown { problem, cause } => {
+                    let problem = format!("the log cannot be written: {problem}; no file was changed");
+                    return Err(RuntimeError::Unwritable { problem, cause });
                 }
             }
             head = last;

@@ -107,7 +107,7 @@ impl<'a> Intake<'a> {
         match self.store.store.append(&self.lease, self.head, std::mem::take(&mut self.batch)).await {
             Appended::Committed { head } => self.head = head,
             Appended::Refused(refused) => return Err(RuntimeError::Trace(refused.to_string())),
-            Appended::Unknown { problem } => return Err(RuntimeError::Trace(problem)),
+            Appended::Unknown { problem, cause } => return Err(RuntimeError::Unwritable { problem, cause }),
         }
         Ok(())
     }
@@ -176,7 +176,14 @@ pub async fn import(
     messages: Vec<history::Whole>,
     from: Origin<'_>,
 ) -> Result<usize, RuntimeError> {
-    Intake::open(at, vault, spec, from.now).await?.add(messages, from).await
+    let mut intake = Intake::open(at, vault, spec, from.now).await?;
+    let added = intake.add(messages, from).await;
+    if intake.head == 0 && matches!(added, Err(RuntimeError::Unwritable { .. })) {
+        intake.lease.release();
+        // Nobody was told that it began.
+        let _ = at.remove().await;
+    }
+    added
 }
 
 /// What people, models and tools said elsewhere is redacted as if it had been said here.

@@ -8,6 +8,7 @@ use mainpath_types::{
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// One run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,33 +142,58 @@ impl Counts {
 
 /// The runs of a log, oldest first. What a fork has from another trace is counted there.
 pub fn runs<'a>(trace: &TraceId, events: impl IntoIterator<Item = &'a Event>) -> Vec<RunStats> {
-    let mut state = State::new(trace.clone());
-    let (mut runs, mut tools): (Vec<RunStats>, Tools) = (Vec::new(), Tools::default());
-    let (mut specs, mut turn): (BTreeMap<EventId, &Spec>, Option<Millis>) = (BTreeMap::new(), None);
-    for event in events {
+    let mut counting = RunCounting::new(trace.clone());
+    events.into_iter().for_each(|event| counting.note(event));
+    counting.runs()
+}
+
+/// The runs of a log as it is read, from its first event on.
+pub struct RunCounting {
+    state: State,
+    runs: Vec<RunStats>,
+    tools: Tools,
+    specs: BTreeMap<EventId, Arc<Spec>>,
+    /// When the turn under way began.
+    turn: Option<Millis>,
+}
+
+impl RunCounting {
+    /// Before the first event.
+    pub fn new(trace: TraceId) -> RunCounting {
+        let (runs, tools, specs) = (Vec::new(), Tools::default(), BTreeMap::new());
+        RunCounting { state: State::new(trace), runs, tools, specs, turn: None }
+    }
+
+    /// The state after what was noted.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Takes in the next event.
+    pub fn note(&mut self, event: &Event) {
         // Asked before it is applied: what ends with the event is still known.
-        let model = state.spec.as_ref().and_then(|head| {
-            let spec = specs.get(&head.event)?;
+        let model = self.state.spec.as_ref().and_then(|head| {
+            let spec = self.specs.get(&head.event)?;
             let other = head.using.checked_sub(1).and_then(|at| spec.fallback.get(at));
             Some(other.map_or(&spec.model, |other| &other.model).clone())
         });
-        let working = working(&state, event.ts);
-        apply(&mut state, event);
+        let working = working(&self.state, event.ts);
+        apply(&mut self.state, event);
         match &event.kind {
-            EventKind::SpecChanged(data) => drop(specs.insert(event.id, &data.spec)),
+            EventKind::SpecChanged(data) => drop(self.specs.insert(event.id, Arc::clone(&data.spec))),
             EventKind::Forked(_) => {
-                (runs, turn) = (Vec::new(), None);
-                tools.begin();
+                (self.runs, self.turn) = (Vec::new(), None);
+                self.tools.begin();
             }
             EventKind::RunStarted(data) => {
-                runs.push(RunStats { run: data.run, began: event.ts, ..RunStats::default() });
-                tools.begin();
-                turn = None;
+                self.runs.push(RunStats { run: data.run, began: event.ts, ..RunStats::default() });
+                self.tools.begin();
+                self.turn = None;
             }
             _ => {}
         }
-        let Some(run) = runs.last_mut().filter(|run| run.reason.is_none()) else { continue };
-        tools.count(&event.kind);
+        let Some(run) = self.runs.last_mut().filter(|run| run.reason.is_none()) else { return };
+        self.tools.count(&event.kind);
         if let EventKind::TraceNamed(TraceNamed { made: Some(made), .. }) = &event.kind {
             let stats = run.counts.models.entry(made.model.clone()).or_default();
             stats.requests += 1;
@@ -178,31 +204,44 @@ pub fn runs<'a>(trace: &TraceId, events: impl IntoIterator<Item = &'a Event>) ->
         }
         match &event.kind {
             // A summary is no turn; a repair is part of one.
-            _ if state.branch.is_some_and(|branch| branch.kind != BranchKind::Repair) => {}
-            EventKind::ModelRequested(_) => turn = turn.or(Some(working)),
-            EventKind::TurnFinished(_) | EventKind::ModelFinished(_) if state.turn.is_none() => {
-                if let Some(since) = turn.take() {
+            _ if self.state.branch.is_some_and(|branch| branch.kind != BranchKind::Repair) => {}
+            EventKind::ModelRequested(_) => self.turn = self.turn.or(Some(working)),
+            EventKind::TurnFinished(_) | EventKind::ModelFinished(_) if self.state.turn.is_none() => {
+                if let Some(since) = self.turn.take() {
                     run.counts.turns.note(working.saturating_sub(since));
                 }
             }
             EventKind::RunFinished(data) => {
-                if let Some(since) = turn.take() {
+                if let Some(since) = self.turn.take() {
                     run.counts.turns.note(working.saturating_sub(since));
                 }
                 run.reason = Some(data.reason);
-                run.counts.ms = working;
-                run.counts.tools = std::mem::take(&mut tools.stats);
-                run.counts.models.retain(|_, stats| *stats != ModelStats::default());
+                run.end(working, std::mem::take(&mut self.tools.stats));
             }
             _ => {}
         }
     }
-    if let Some(run) = runs.last_mut().filter(|run| run.reason.is_none()) {
-        run.counts.ms = working(&state, state.log.now);
-        run.counts.tools = tools.stats;
-        run.counts.models.retain(|_, stats| *stats != ModelStats::default());
+
+    /// The runs up to there, oldest first.
+    pub fn runs(mut self) -> Vec<RunStats> {
+        if let Some(run) = self.runs.last_mut().filter(|run| run.reason.is_none()) {
+            run.end(working(&self.state, self.state.log.now), self.tools.stats);
+        }
+        self.runs
     }
-    runs
+
+    /// The last run, if it has ended.
+    pub fn last_ended(&self) -> Option<&RunStats> {
+        self.runs.last().filter(|run| run.reason.is_some())
+    }
+}
+
+impl RunStats {
+    /// It worked for so long, with these tools.
+    fn end(&mut self, ms: Millis, tools: BTreeMap<String, ToolStats>) {
+        (self.counts.ms, self.counts.tools) = (ms, tools);
+        self.counts.models.retain(|_, stats| *stats != ModelStats::default());
+    }
 }
 
 /// For how long the run had worked by then, in milliseconds: waiting for people and for agents is no work.

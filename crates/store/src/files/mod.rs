@@ -68,6 +68,7 @@ use inner::{Asked, Inner, Working};
 use layout::Layout;
 use mainpath_types::{BlobHash, Event, EventId, MailId, TenantId, TraceId};
 use owned::{Job, Owned};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -258,13 +259,13 @@ impl Store for FilesStore {
                 Ok(None) => return Appended::Committed { head: expected },
                 Ok(Some(job)) => {
                     if !owned.submit(job) {
-                        return owned.lose("the store is closed");
+                        return owned.lose("the store is closed", io::ErrorKind::Other);
                     }
                 }
             }
             match answered.await {
                 Ok(appended) => appended,
-                Err(_) => owned.lose("the store was closed before it answered"),
+                Err(_) => owned.lose("the store was closed before it answered", io::ErrorKind::Other),
             }
         })
     }
@@ -382,7 +383,7 @@ impl Store for FilesStore {
             let Some(owned) = owned else { return Ok(Appended::Refused(Refused::StaleEpoch)) };
             Ok(removal::erase(&inner, &owned, &marker).unwrap_or_else(Appended::Refused))
         });
-        Box::pin(async move { done.await.unwrap_or_else(|error| Appended::Unknown { problem: error.to_string() }) })
+        Box::pin(async move { done.await.unwrap_or_else(|error| Appended::Unknown { problem: error.to_string(), cause: error.cause() }) })
     }
 
     fn remove(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<(), StoreError>> {

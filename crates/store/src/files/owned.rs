@@ -8,6 +8,7 @@ use mainpath_types::{Event, EventId, TenantId, TraceId};
 use rustix::fs::{FlockOperation, flock};
 use std::any::Any;
 use std::fs::File;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
@@ -121,11 +122,11 @@ impl Owned {
     }
 
     /// The outcome of the append under way is not known.
-    pub fn lose(&self, problem: &str) -> Appended {
+    pub fn lose(&self, problem: &str, cause: io::ErrorKind) -> Appended {
         let mut state = self.state();
         state.lost = true;
         state.rest();
-        Appended::Unknown { problem: format!("{problem}; trace {} has to be opened again", self.trace) }
+        Appended::Unknown { problem: format!("{problem}; trace {} has to be opened again", self.trace), cause }
     }
 }
 

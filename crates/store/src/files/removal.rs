@@ -50,15 +50,18 @@ pub(crate) fn erase(inner: &Inner, owned: &Arc<Owned>, marker: &Event) -> Result
             inner.watchers.tell(&owned.tenant, &owned.trace, marker.id);
             Appended::Committed { head: marker.id }
         }
-        Err(problem) => Appended::Unknown { problem },
+        Err(error) => Appended::Unknown { problem: error.to_string(), cause: error.cause() },
     })
 }
 
-fn write_erased(layout: &Layout, owned: &Owned, gone: &BTreeSet<EventId>, marker: &[u8]) -> Result<(), String> {
+fn write_erased(layout: &Layout, owned: &Owned, gone: &BTreeSet<EventId>, marker: &[u8]) -> Result<(), StoreError> {
     let (dir, path) = (layout.trace(&owned.tenant, &owned.trace), layout.log(&owned.tenant, &owned.trace));
-    let say = |what: &str, error: io::Error| format!("cannot {what} of {}: {error}", path.display());
+    let say = |what: &str, error: io::Error| StoreError::io(format!("{what} of {}", path.display()), error);
     let bytes = File::open(&path).and_then(|file| bytes_from(&file, 0)).map_err(|e| say("read the log", e))?;
-    let (mut log, mail) = erase_lines(&bytes, gone).ok_or("a line of the log cannot be read")?;
+    let (mut log, mail) = erase_lines(&bytes, gone).ok_or_else(|| {
+        let broken = io::Error::new(io::ErrorKind::InvalidData, "a line is none of Mainpath's");
+        say("read the log", broken)
+    })?;
     log.extend_from_slice(marker);
     // What the log still says can be erased again if this breaks off; what only the mailbox still said could not.
     mailbox::blank(&dir.join("mailbox.jsonl"), &mail).map_err(|e| say("blank the mail", e))?;

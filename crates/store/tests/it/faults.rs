@@ -105,7 +105,8 @@ async fn a_full_disk_gives_unknown_and_loses_nothing_that_was_acknowledged() {
         disk.set_left(left);
         let answer = store.append(&owner, head, events(head + 1, head + 2)).await;
         match &answer {
-            Appended::Unknown { problem } => {
+            Appended::Unknown { problem, cause } => {
+                assert_eq!(*cause, std::io::ErrorKind::StorageFull, "{problem}");
                 assert!(problem.contains("storage") || problem.contains("space"), "{problem}")
             }
             other => panic!("{other:?}"),
