@@ -4,14 +4,15 @@ use crate::config::Config;
 use crate::gate::schema::OutputSchema;
 use crate::gate::terms::CallTerms;
 use crate::prompt::prefix::hex;
+use crate::secrets::Vault;
 use bytes::Bytes;
 use mainpath_core::Under;
 use mainpath_policy::Rules;
 use mainpath_providers::{Codec, Frame, Provider, wire_model};
 use mainpath_tools::{Workspace, panic_text};
-use mainpath_types::{EffectClass, Protocol, RequestHead, SkillTerms, Spec, TextForm};
+use mainpath_types::{EffectClass, Protocol, Relations, RequestHead, SkillTerms, Spec, TextForm};
 use sha2::{Digest, Sha256};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -94,13 +95,82 @@ pub(crate) fn in_run(spec: &Spec, run: u32) -> Spec {
 
 /// The specs that are in use.
 #[derive(Default)]
-pub(crate) struct Specs(Mutex<HashMap<String, Weak<Prepared>>>);
+pub(crate) struct Specs {
+    prepared: Mutex<HashMap<String, Weak<Prepared>>>,
+    /// Those of the traces that were begun last, the last of them first.
+    recorded: Mutex<VecDeque<Arc<Recorded>>>,
+}
+
+/// So many are remembered.
+const MOST_RECORDED: usize = 8;
+
+/// A spec with which traces begin, without what agents of one kind differ in.
+struct Recorded {
+    /// As it was given.
+    given: Spec,
+    /// As it is recorded: without secrets.
+    spec: Arc<Spec>,
+    /// Its key in the first run.
+    key: String,
+}
+
+impl Recorded {
+    fn new(vault: &Vault, given: Spec) -> Result<Recorded, String> {
+        let mut spec = given.clone();
+        vault.redact_spec(&mut spec)?;
+        let key = key(&mut in_run(&spec, 1))?;
+        Ok(Recorded { given, spec: Arc::new(spec), key })
+    }
+
+    /// With the name and the relations of one agent.
+    fn of(&self, name: Option<String>, relations: Relations) -> Arc<Spec> {
+        match name.is_none() && relations.is_empty() {
+            true => Arc::clone(&self.spec),
+            false => Arc::new(Spec { name, relations, ..(*self.spec).clone() }),
+        }
+    }
+}
+
+/// With what a trace begins.
+pub(crate) struct Begun {
+    /// The spec as it is recorded.
+    pub spec: Arc<Spec>,
+    /// What follows from it in the first run.
+    pub prepared: Arc<Prepared>,
+}
 
 impl Specs {
+    /// What a trace begins with that is begun with a spec. Errors: one line for people: a secret stands where none may, or not even a call
+    /// could run.
+    pub fn begin(&self, config: &Config, mut given: Spec) -> Result<Begun, String> {
+        let (mut name, mut relations) = (given.name.take(), std::mem::take(&mut given.relations));
+        let known = self.recorded().iter().find(|known| known.given == given).cloned();
+        let known = match known {
+            Some(known) => known,
+            None => {
+                let new = Arc::new(Recorded::new(&config.vault, given)?);
+                let mut recorded = self.recorded();
+                recorded.push_front(Arc::clone(&new));
+                recorded.truncate(MOST_RECORDED);
+                new
+            }
+        };
+        config.vault.redact_belonging(&mut name, &mut relations);
+        let spec = known.of(name, relations);
+        let prepared = match spec.mode_for {
+            None => self.prepare_keyed(config, &spec, known.key.clone()),
+            Some(_) => self.prepare_keyed(config, &in_run(&spec, 1), known.key.clone()),
+        }?;
+        Ok(Begun { spec, prepared })
+    }
+
     /// What follows from a spec. Errors: one line for people, where not even a call could run.
     pub fn prepare(&self, config: &Config, spec: &mut Spec) -> Result<Arc<Prepared>, String> {
         let key = key(spec)?;
-        let spec = &*spec;
+        self.prepare_keyed(config, spec, key)
+    }
+
+    fn prepare_keyed(&self, config: &Config, spec: &Spec, key: String) -> Result<Arc<Prepared>, String> {
         let shared = self.known().get(&key).and_then(Weak::upgrade);
         // Whoever begins now is under the rules of now, also while an older run under the same spec goes on. They may be made by code of the
         // host, which can take its time: nothing is locked meanwhile.
@@ -138,7 +208,11 @@ impl Specs {
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<String, Weak<Prepared>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn recorded(&self) -> MutexGuard<'_, VecDeque<Arc<Recorded>>> {
+        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

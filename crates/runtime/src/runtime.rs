@@ -7,7 +7,7 @@ use crate::driver::error::DriveError;
 use crate::error::RuntimeError;
 use crate::mail::Mail;
 use crate::observer::Observer;
-use crate::prepared::{Prepared, in_run};
+use crate::prepared::Begun;
 use crate::prompt::media;
 use crate::secrets::Vault;
 use crate::shared::Shared;
@@ -175,10 +175,8 @@ impl Runtime {
 
 /// What a trace begins with.
 struct Beginning {
-    spec: Spec,
+    begun: Begun,
     said: Vec<Mail>,
-    /// What follows from the spec in the first run.
-    prepared: Arc<Prepared>,
 }
 
 impl Shared {
@@ -187,18 +185,17 @@ impl Shared {
         self: &Arc<Self>,
         scope: &Scope,
         trace: &TraceId,
-        mut spec: Spec,
+        spec: Spec,
         said: Vec<Mail>,
     ) -> Result<(), RuntimeError> {
         // What cannot work is said before there is a trace.
-        self.config.vault.redact_spec(&mut spec).map_err(RuntimeError::Trace)?;
-        let prepared = self.specs.prepare(&self.config, &mut in_run(&spec, 1)).map_err(RuntimeError::Trace)?;
-        prepared.model.as_ref().map_err(|problem| RuntimeError::Trace(problem.clone()))?;
+        let begun = self.specs.begin(&self.config, spec).map_err(RuntimeError::Trace)?;
+        begun.prepared.model.as_ref().map_err(|problem| RuntimeError::Trace(problem.clone()))?;
         let handle = self.handle(&scope.tenant, trace);
         let Some(driving) = Driving::begin(&handle) else {
             return Err(RuntimeError::Exists(trace.clone()));
         };
-        let driver = match self.first(scope, trace, Beginning { spec, said, prepared }, &handle).await {
+        let driver = match self.first(scope, trace, Beginning { begun, said }, &handle).await {
             // Whoever has it has begun it, or is about to.
             Err(DriveError::Store(StoreError::Held { .. })) => return Err(RuntimeError::Exists(trace.clone())),
             driver => driver?,
@@ -215,9 +212,9 @@ impl Shared {
         beginning: Beginning,
         handle: &Arc<Handle>,
     ) -> Result<Driver, DriveError> {
-        let Beginning { spec, said, prepared } = beginning;
+        let Beginning { begun: Begun { spec, prepared }, said } = beginning;
         let mut driver = Driver::open(Arc::clone(self), Arc::clone(handle), scope.clone(), trace, true).await?;
-        let mut beginning = vec![InputKind::SetSpec { spec: Arc::new(spec), by: Some(scope.principal.clone()) }];
+        let mut beginning = vec![InputKind::SetSpec { spec, by: Some(scope.principal.clone()) }];
         for mail in said {
             // The skills that an agent has from the beginning are from whoever set it up, also where an agent starts it.
             let is_setup = matches!(mail, Mail::SelectSkill { .. }) && scope.principal.is_agent();

@@ -20,6 +20,9 @@ const BYTES: usize = 256 * 1024;
 const LINE_BYTES: usize = 4_000;
 /// Files up to this size are read on the spot; handing them to another thread would cost more.
 const SMALL: i64 = 256 * 1024;
+/// So much of a file is read at once, at least and at most.
+const SMALLEST_PIECE: usize = 1024;
+const LARGEST_PIECE: usize = 64 * 1024;
 
 /// Reads a text file, by lines.
 #[derive(Clone, Copy, Debug, Default)]
@@ -86,7 +89,9 @@ fn read(
     let limit = args.limit.map_or(u64::from(LINES), |n| n.get().into());
     let redact = |text: &str| secrets.redact(text);
     let mut lines = Lines::new(first, limit, &redact);
-    let mut buffer = vec![0; 64 * 1024];
+    // Most files are small.
+    let size = usize::try_from(stat.st_size).unwrap_or(LARGEST_PIECE);
+    let mut buffer = vec![0; size.saturating_add(1).clamp(SMALLEST_PIECE, LARGEST_PIECE)];
     let mut start = Vec::new();
     while !lines.full || lines.after.len() < LONGEST_SECRET {
         if cancel.is_cancelled() {

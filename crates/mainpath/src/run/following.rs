@@ -247,8 +247,7 @@ impl Following {
         if !waiting.iter().any(|one| matches!(one, Waiting::Child(_))) {
             return Ok(());
         }
-        let children: Vec<TraceId> =
-            self.state().children.open().filter_map(|child| child.trace.clone()).collect();
+        let children: Vec<TraceId> = self.state().children.open().filter_map(|child| child.trace.clone()).collect();
         for child in children {
             for pending in Trace::new(self.trace.host().clone(), child).approvals().await? {
                 if self.told_of_children.insert(ChildCall { trace: pending.trace_id.clone(), call: pending.call }) {

@@ -4,8 +4,9 @@ use crate::Error;
 use mainpath_skills::{BUILTIN, Known, Places, Skill, Skills, Standing, Trusted, Untrusted};
 use mainpath_store::read_regular_text;
 use sha2::{Digest, Sha256};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The skills of a host. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -21,13 +22,18 @@ struct Inner {
     home: Option<PathBuf>,
     /// Mainpath's own folders: no skill is read from there.
     builtin: Vec<String>,
+    /// What was read before in this process, by workspace.
+    known: Mutex<HashMap<PathBuf, Known>>,
 }
+
+/// Of so many workspaces it is remembered.
+const MOST_KNOWN: usize = 16;
 
 impl Shelf {
     /// The skills of workspaces, of this home, and those that come with Mainpath. `data`: Mainpath's own folder.
     pub fn new(data: &Path, home: Option<PathBuf>) -> Shelf {
         let builtin = BUILTIN.map(String::from).into();
-        Shelf { inner: Arc::new(Inner { data: data.into(), home, builtin }) }
+        Shelf { inner: Arc::new(Inner { data: data.into(), home, builtin, known: Mutex::default() }) }
     }
 
     /// All skills for a workspace. It never fails: what cannot be read is among the skipped, and what is kept of earlier is not needed.
@@ -36,16 +42,29 @@ impl Shelf {
         let trusted = self.trusted().unwrap_or_default();
         let places =
             Places { workspace: Some(workspace.into()), home: home.clone(), builtin: builtin.clone(), trusted };
-        let file = self.known_file(workspace);
-        let text = read_regular_text(&file).ok();
-        let before: Option<Known> = text.as_deref().and_then(|text| serde_json::from_str(text).ok());
+        let before = self.known().get(workspace).cloned().or_else(|| {
+            let text = read_regular_text(&self.known_file(workspace)).ok()?;
+            serde_json::from_str::<Known>(&text).ok()
+        });
         let mut known = before.clone().unwrap_or_default();
         let found = Skills::read_known(&places, &mut known);
         if before.as_ref() != Some(&known) {
             // Only time is lost without it.
-            let _ = serde_json::to_string(&known).map(|text| write(&file, &text));
+            let _ = serde_json::to_string(&known).map(|text| write(&self.known_file(workspace), &text));
         }
+        let mut kept = self.known();
+        if kept.get(workspace) != Some(&known) {
+            if kept.len() >= MOST_KNOWN {
+                kept.clear();
+            }
+            kept.insert(workspace.into(), known);
+        }
+        drop(kept);
         found
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<PathBuf, Known>> {
+        self.inner.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Trusts a project's skill as it is now. Errors: it is such that it cannot be trusted, or nothing can be written.

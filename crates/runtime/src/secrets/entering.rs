@@ -5,7 +5,7 @@ use super::vault::Vault;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use mainpath_core::{InputKind, TEXT_ISSUER};
-use mainpath_types::{GoalOp, Part, PlannedCall, Source, Spec, ToolOutput};
+use mainpath_types::{GoalOp, Part, PlannedCall, Relations, Source, Spec, ToolOutput};
 use serde_json::Value;
 
 impl Vault {
@@ -157,18 +157,10 @@ impl Vault {
                 ));
             }
         }
+        self.redact_belonging(&mut spec.name, &mut spec.relations);
         spec.instructions = self.redact(&spec.instructions);
         spec.own_instructions = self.redact(&spec.own_instructions);
-        let relations = &mut spec.relations;
-        for text in [&mut relations.session, &mut relations.agent_type].into_iter().flatten() {
-            *text = self.redact(text);
-        }
-        let context = std::mem::take(&mut relations.context);
-        for (name, mut value) in context {
-            self.redact_value(&mut value);
-            relations.context.insert(self.redact(&name), value);
-        }
-        for text in [&mut spec.system_prompt, &mut spec.name, &mut spec.uid].into_iter().flatten() {
+        for text in [&mut spec.system_prompt, &mut spec.uid].into_iter().flatten() {
             *text = self.redact(text);
         }
         if let Some(preset) = &mut spec.preset {
@@ -188,6 +180,18 @@ impl Vault {
             self.redact_value(schema);
         }
         Ok(())
+    }
+
+    /// Redacts what agents of one kind differ in: their names and what they belong to.
+    pub(crate) fn redact_belonging(&self, name: &mut Option<String>, relations: &mut Relations) {
+        for text in [name, &mut relations.session, &mut relations.agent_type].into_iter().flatten() {
+            *text = self.redact(text);
+        }
+        let context = std::mem::take(&mut relations.context);
+        for (name, mut value) in context {
+            self.redact_value(&mut value);
+            relations.context.insert(self.redact(&name), value);
+        }
     }
 
     /// Redacts a turn that is JSON text, before it is read: its calls may have values at configured places.

@@ -1,5 +1,6 @@
 //! What a process knows of a trace that it drives or watches: who wakes it, where it stands, and what watchers are told.
 
+use crate::stream::audience::{Audience, Listener};
 use crate::stream::so_far::{Piece, SoFar};
 use mainpath_core::{Effect, EffectKey, Input, InputKind};
 use mainpath_tools::{Processes, Snapshot};
@@ -7,7 +8,7 @@ use mainpath_types::{CallId, Delta, Event};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use tokio::sync::{Notify, broadcast, oneshot, watch};
+use tokio::sync::{Notify, oneshot, watch};
 
 /// Something that a watcher sees.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,7 +39,7 @@ impl From<Piece> for Live {
 /// What one sees who begins to watch.
 pub(crate) struct Subscribed {
     /// What comes from now on.
-    pub live: broadcast::Receiver<Live>,
+    pub live: Listener<Live>,
     /// What has come of the effects under way.
     pub so_far: Vec<Live>,
 }
@@ -116,7 +117,7 @@ pub(crate) struct Handle {
     pub snapshot: Mutex<Option<Box<Snapshot>>>,
     /// The estimated size of what has come of the answer under way.
     pub received: AtomicU32,
-    live: Mutex<Option<broadcast::Sender<Live>>>,
+    live: Mutex<Option<Arc<Audience<Live>>>>,
     /// What few traces have that wait.
     busy: Mutex<Option<Box<Busy>>>,
 }
@@ -169,9 +170,6 @@ fn rest(busy: &mut Option<Box<Busy>>) {
         *busy = None;
     }
 }
-
-/// How many entries a slow watcher may lag behind before it reads the log again.
-const LAG: usize = 512;
 
 /// So many events are kept for the one who waits for the end of a trace; of a longer one the log is read.
 const MOST_HEARD: usize = 32;
@@ -239,8 +237,7 @@ impl Handle {
         }
         if let Some(audience) = self.audience() {
             for event in events {
-                // Nobody listens any more: watchers resume from the log.
-                let _ = audience.send(Live::Event(Arc::new(event)));
+                audience.tell(Live::Event(Arc::new(event)));
             }
         }
     }
@@ -251,31 +248,30 @@ impl Handle {
         // Nothing comes of them meanwhile.
         let mut held: Vec<MutexGuard<'_, SoFar>> =
             under_way.iter().map(|so_far| so_far.lock().unwrap_or_else(PoisonError::into_inner)).collect();
-        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        let live = live.get_or_insert_with(|| broadcast::channel(LAG).0).subscribe();
+        let live = self.live().get_or_insert_default().listen();
         let so_far = held.iter_mut().flat_map(|so_far| so_far.all()).map(Live::from).collect();
         Subscribed { live, so_far }
     }
 
-    /// The sending end, if anybody watches.
-    pub fn audience(&self) -> Option<broadcast::Sender<Live>> {
-        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        if live.as_ref().is_some_and(|sender| sender.receiver_count() == 0) {
-            *live = None;
-        }
+    /// Those who watch, if anybody does.
+    pub fn audience(&self) -> Option<Arc<Audience<Live>>> {
+        let mut live = self.live();
+        *live = live.take().filter(|audience| audience.is_there());
         live.clone()
     }
 
     /// Whether anybody watches.
     pub fn is_watched(&self) -> bool {
-        let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        live.as_ref().is_some_and(|sender| sender.receiver_count() > 0)
+        self.live().as_ref().is_some_and(|audience| audience.is_there())
     }
 
     pub fn tell(&self, live: Live) {
-        if let Some(audience) = &*self.live.lock().unwrap_or_else(PoisonError::into_inner) {
-            // Nobody listens any more: nothing is lost, watchers read the log.
-            let _ = audience.send(live);
+        if let Some(audience) = &*self.live() {
+            audience.tell(live);
         }
+    }
+
+    fn live(&self) -> MutexGuard<'_, Option<Arc<Audience<Live>>>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

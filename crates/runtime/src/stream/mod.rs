@@ -1,5 +1,6 @@
 //! What watchers see: durable events, pieces of what is still coming, and both under their published names.
 
+pub(crate) mod audience;
 pub(crate) mod hub;
 pub(crate) mod live;
 pub(crate) mod notices;

@@ -50,6 +50,7 @@ impl Drop for Pieces {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stream::audience::{Heard, Listener};
     use crate::stream::hub::Live;
     use crate::stream::so_far::text_of;
     use mainpath_types::{CallId, Seq};
@@ -62,7 +63,11 @@ mod tests {
         let stream = Pieces::new(&vault, &handle, EffectKey::Model(1));
         pieces.iter().for_each(|piece| stream.say(piece.clone()));
         stream.end();
-        std::iter::from_fn(|| audience.try_recv().ok()).filter_map(delta_of).collect()
+        std::iter::from_fn(|| told(&mut audience)).filter_map(delta_of).collect()
+    }
+
+    fn told(audience: &mut Listener<Live>) -> Option<Live> {
+        if let Heard::This(live) = audience.told() { Some(live) } else { None }
     }
 
     fn delta_of(live: Live) -> Option<Delta> {
@@ -115,7 +120,7 @@ mod tests {
         stream.end();
         drop(stream);
         assert!(handle.subscribe().so_far.is_empty(), "it has ended");
-        let come = std::iter::from_fn(|| late.live.try_recv().ok());
+        let come = std::iter::from_fn(|| told(&mut late.live));
         let (mut said, mut next) = (String::new(), 0);
         for live in late.so_far.into_iter().chain(come) {
             let Live::Delta { nth, pieces, mut delta, .. } = live else { panic!("{live:?}") };

@@ -1,5 +1,6 @@
 //! Who watches what. Durable events are resumed by number, deltas are only for those who look.
 
+use crate::stream::audience::{Heard, Listener};
 use crate::stream::hub::{Handle, Live, Phase, Subscribed};
 use mainpath_core::EffectKey;
 use mainpath_store::{Scope, Store, StoreError};
@@ -8,7 +9,7 @@ use mainpath_types::{
 };
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
-use tokio::sync::{broadcast, watch};
+use tokio::sync::watch;
 
 /// The events of a trace from a number on, without gaps, and the deltas in between.
 pub struct Watcher {
@@ -16,7 +17,7 @@ pub struct Watcher {
     scope: Scope,
     trace: TraceId,
     next: EventId,
-    live: broadcast::Receiver<Live>,
+    live: Listener<Live>,
     /// What had come of the effects under way when it began.
     so_far: VecDeque<Live>,
     backlog: VecDeque<Arc<Event>>,
@@ -97,18 +98,9 @@ impl Watcher {
             if let Some(piece) = self.begun() {
                 return Ok(piece);
             }
-            match self.live.recv().await {
-                Ok(Live::Event(event)) if event.id < self.next => {}
-                Ok(Live::Event(event)) if event.id > self.next => self.behind = true,
-                Ok(Live::Event(event)) => return Ok(self.see(event)),
-                Ok(Live::Delta { of, .. }) if self.settled.has(&of) => {}
-                Ok(other) => return Ok(other),
-                Err(broadcast::error::RecvError::Lagged(_)) => self.behind = true,
-                Err(broadcast::error::RecvError::Closed) => {
-                    let Subscribed { live, so_far } = self.handle.subscribe();
-                    (self.live, self.so_far) = (live, so_far.into());
-                    self.behind = true;
-                }
+            let heard = self.live.next().await;
+            if let Some(live) = self.take(heard) {
+                return Ok(live);
             }
         }
     }
@@ -125,15 +117,27 @@ impl Watcher {
             if let Some(piece) = self.begun() {
                 return Some(piece);
             }
-            match self.live.try_recv() {
-                Ok(Live::Event(event)) if event.id < self.next => {}
-                Ok(Live::Event(event)) if event.id > self.next => self.behind = true,
-                Ok(Live::Event(event)) => return Some(self.see(event)),
-                Ok(Live::Delta { of, .. }) if self.settled.has(&of) => {}
-                Ok(other) => return Some(other),
-                Err(broadcast::error::TryRecvError::Lagged(_)) => self.behind = true,
-                Err(broadcast::error::TryRecvError::Empty | broadcast::error::TryRecvError::Closed) => return None,
+            match self.live.told() {
+                Heard::Nothing => return None,
+                heard => {
+                    if let Some(live) = self.take(heard) {
+                        return Some(live);
+                    }
+                }
             }
+        }
+        None
+    }
+
+    /// What of it is to be seen. What cannot be told any more is read.
+    fn take(&mut self, heard: Heard<Live>) -> Option<Live> {
+        match heard {
+            Heard::This(Live::Event(event)) if event.id == self.next => return Some(self.see(event)),
+            Heard::This(Live::Event(event)) => self.behind |= event.id > self.next,
+            Heard::This(Live::Delta { of, .. }) if self.settled.has(&of) => {}
+            Heard::This(other) => return Some(other),
+            Heard::Missed => self.behind = true,
+            Heard::Nothing => {}
         }
         None
     }

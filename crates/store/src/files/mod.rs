@@ -383,7 +383,9 @@ impl Store for FilesStore {
             let Some(owned) = owned else { return Ok(Appended::Refused(Refused::StaleEpoch)) };
             Ok(removal::erase(&inner, &owned, &marker).unwrap_or_else(Appended::Refused))
         });
-        Box::pin(async move { done.await.unwrap_or_else(|error| Appended::Unknown { problem: error.to_string(), cause: error.cause() }) })
+        Box::pin(async move {
+            done.await.unwrap_or_else(|error| Appended::Unknown { problem: error.to_string(), cause: error.cause() })
+        })
     }
 
     fn remove(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<(), StoreError>> {
