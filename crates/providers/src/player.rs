@@ -60,13 +60,20 @@ fn request_is_retry_of(failed: &mut HashMap<u64, u32>, conversation: u64, reques
     request.checked_sub(first).filter(|retry| *retry > 0)
 }
 
+/// With what the first part of a neutral request body ends, most often.
+const MESSAGES: &[u8] = br#""messages":["#;
+
 /// The messages in a neutral request body, or as much of each as is asked for.
 pub(crate) fn messages_of<M: DeserializeOwned>(body: &[Bytes]) -> Result<Vec<M>, ModelError> {
     #[derive(Deserialize)]
     struct Body<M> {
         messages: Vec<M>,
     }
-    let joined = body.concat();
+    // What is said to the system and the tools are most of it, and are not looked at.
+    let joined = match body.split_first() {
+        Some((frame, messages)) if frame.ends_with(MESSAGES) => [&b"{"[..], MESSAGES, &messages.concat()].concat(),
+        _ => body.concat(),
+    };
     let body: Body<M> = serde_json::from_slice(&joined).map_err(|why| {
         let message = format!("scripted model: the request is not in the neutral format ({why}): {}", snippet(&joined));
         error(ModelErrorKind::BadRequest, message)
@@ -129,6 +136,17 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_are_found_however_the_body_is_cut() {
+        let body = br#"{"head":{"system":"\"messages\":["},"messages":[{"role":"user"},{"role":"assistant"}]}"#;
+        for at in 0..body.len() {
+            let (one, other) = body.split_at(at);
+            let parts = [Bytes::copy_from_slice(one), Bytes::copy_from_slice(other)];
+            assert_eq!(turns_in(&parts), Ok(1), "cut at {at}");
+        }
+        assert!(turns_in(&[Bytes::from_static(br#"{"messages":["#)]).is_err());
+    }
 
     #[test]
     fn a_retry_is_told_by_its_request_number() {

@@ -175,6 +175,17 @@ fn rest(busy: &mut Option<Box<Busy>>) {
 const MOST_HEARD: usize = 32;
 
 impl Handle {
+    /// Whether nothing is lost with it: nobody follows the trace, nothing goes on or waits, and nothing is kept that is in no log.
+    pub fn is_forgettable(&self) -> bool {
+        *self.phase.borrow() == Phase::Idle
+            && self.phase.receiver_count() == 0
+            && !self.driving.load(Ordering::Acquire)
+            && self.processes.get().is_none()
+            && self.busy().is_none()
+            && self.unwritten.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+            && self.announced.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
     /// What the trace's calls have started in the background.
     pub fn processes(&self) -> &Arc<Processes> {
         self.processes.get_or_init(Arc::default)

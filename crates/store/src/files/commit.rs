@@ -76,7 +76,7 @@ pub(crate) struct Commits {
 
 impl Commits {
     /// Whether there are so few leases that what each waits for is done where it is asked for.
-    pub fn are_few(&self) -> bool {
+    fn are_few(&self) -> bool {
         self.leases.load(Ordering::Relaxed) <= FEW
     }
 

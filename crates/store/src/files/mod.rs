@@ -235,11 +235,11 @@ fn raise_file_limit() {
 
 impl Store for FilesStore {
     fn lease(&self, scope: &Scope, trace: &TraceId, create: bool) -> Fut<'_, Result<Opened, StoreError>> {
-        // An empty log is read and nothing is synced: where an append is done where it is asked for, so is this.
+        // An empty log is read and nothing is synced: another thread would cost more than this takes.
         let is_new = create && !self.inner.layout.may_be_there(&scope.tenant, trace);
         let (inner, tenant, trace) = (Arc::clone(&self.inner), scope.tenant.clone(), trace.clone());
         let lease = move || owner::lease(&inner, &tenant, &trace, create);
-        match is_new && self.inner.commits.are_few() {
+        match is_new {
             true => Box::pin(async move { lease() }),
             false => blocking(lease),
         }
