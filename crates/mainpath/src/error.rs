@@ -6,7 +6,7 @@ use mainpath_policy::PolicyError;
 use mainpath_providers::UnknownModel;
 use mainpath_runtime::RuntimeError;
 use mainpath_sessions::{PlaceError, SessionError};
-use mainpath_store::StoreError;
+use mainpath_store::{StoreError, is_no_room};
 use serde::Serialize;
 
 /// What kind of thing went wrong. Exit codes and problem types are derived from it.
@@ -91,12 +91,6 @@ impl Error {
     }
 }
 
-/// Whether nothing can be written for now: that heals.
-fn cannot_write(kind: std::io::ErrorKind) -> bool {
-    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
-    matches!(kind, StorageFull | QuotaExceeded | ReadOnlyFilesystem | FileTooLarge)
-}
-
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Error {
         let kind = match &error {
@@ -105,7 +99,7 @@ impl From<StoreError> for Error {
             StoreError::Reused { .. } => ErrorKind::Reused,
             StoreError::Exists { .. } => ErrorKind::Refused,
             StoreError::BadMail { .. } => ErrorKind::Invalid,
-            StoreError::Io { source, .. } if cannot_write(source.kind()) => ErrorKind::ReadOnly,
+            StoreError::Io { source, .. } if is_no_room(source.kind()) => ErrorKind::ReadOnly,
             _ => ErrorKind::Failed,
         };
         Error::new(kind, error.to_string())
@@ -118,7 +112,7 @@ impl From<RuntimeError> for Error {
             RuntimeError::Store(error) => error.into(),
             RuntimeError::Exists(_) => Error::new(ErrorKind::Refused, error.to_string()),
             RuntimeError::Refused(refusal) => Error::new(ErrorKind::Refused, refusal.to_string()),
-            RuntimeError::Unwritable { problem, cause } if cannot_write(cause) => {
+            RuntimeError::Unwritable { problem, cause } if is_no_room(cause) => {
                 Error::new(ErrorKind::ReadOnly, problem)
             }
             RuntimeError::Unwritable { problem, .. } | RuntimeError::Trace(problem) => Error::failed(problem),

@@ -93,7 +93,8 @@ impl Runtime {
     /// [`Watcher::phase`] for how it goes.
     pub fn resume(&self, scope: &Scope, trace: &TraceId) {
         self.listener.keep(&self.shared);
-        self.shared.handle(&scope.tenant, trace);
+        // Known until it is woken.
+        let _handle = self.shared.handle(&scope.tenant, trace);
         self.shared.wake(&scope.tenant, trace);
     }
 
@@ -215,31 +216,26 @@ impl Shared {
         let Beginning { begun: Begun { spec, prepared }, said } = beginning;
         let mut driver = Driver::open(Arc::clone(self), Arc::clone(handle), scope.clone(), trace, true).await?;
         let mut beginning = vec![InputKind::SetSpec { spec, by: Some(scope.principal.clone()) }];
-        for mail in said {
-            // The skills that an agent has from the beginning are from whoever set it up, also where an agent starts it.
-            let is_setup = matches!(mail, Mail::SelectSkill { .. }) && scope.principal.is_agent();
-            let by = if is_setup { Principal::system() } else { scope.principal.clone() };
-            beginning.push(driver.read(mail, by).await?);
-        }
-        match driver.offer_together(beginning).await {
-            Ok(()) => {
-                driver.begun_with(prepared);
-                Ok(driver)
+        let begun = async {
+            for mail in said {
+                // The skills that an agent has from the beginning are from whoever set it up, also where an agent starts it.
+                let is_setup = matches!(mail, Mail::SelectSkill { .. }) && scope.principal.is_agent();
+                let by = if is_setup { Principal::system() } else { scope.principal.clone() };
+                beginning.push(driver.read(mail, by).await?);
             }
-            Err(error) => {
-                driver.release();
-                if matches!(error, DriveError::Unwritable { .. }) {
-                    // Nobody was told that it began. What cannot be removed is there as one that was interrupted.
-                    let _ = TraceStore::new(&*self.config.store, scope, trace).remove().await;
-                }
-                Err(error)
-            }
+            driver.offer_together(beginning).await
+        };
+        if let Err(error) = begun.await {
+            driver.discard().await;
+            return Err(error);
         }
+        driver.begun_with(prepared);
+        Ok(driver)
     }
 
     /// Wakes a trace that this process knows. One that it does not know is somebody else's.
     pub fn wake(self: &Arc<Self>, tenant: &TenantId, trace: &TraceId) {
-        let Some(handle) = self.known(tenant, trace) else { return };
+        let Some(handle) = self.known_to_wake(tenant, trace) else { return };
         handle.wakes.fetch_add(1, Ordering::AcqRel);
         match Driving::begin(&handle) {
             None => handle.wake.notify_one(),

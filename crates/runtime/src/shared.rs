@@ -5,7 +5,8 @@ use crate::observer::Observer;
 use crate::prepared::Specs;
 use crate::stream::hub::Handle;
 use mainpath_types::{TenantId, TraceId};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -22,21 +23,78 @@ pub(crate) struct Shared {
     handles: Mutex<Handles>,
 }
 
+/// What a trace is known by.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Name {
+    tenant: TenantId,
+    trace: TraceId,
+}
+
+impl Name {
+    fn new(tenant: &TenantId, trace: &TraceId) -> Name {
+        Name { tenant: tenant.clone(), trace: trace.clone() }
+    }
+}
+
 /// The traces that this process knows.
 struct Handles {
-    known: HashMap<(TenantId, TraceId), Arc<Handle>>,
+    known: HashMap<Name, Arc<Handle>>,
     /// At so many it is looked which of them can be forgotten.
     full: usize,
+    /// Those that were forgotten last, by their hashes: what is sent to one of them wakes it as before.
+    forgotten: HashSet<u64>,
+    /// Those that were forgotten before them.
+    before: HashSet<u64>,
+    hashes: RandomState,
 }
 
 /// So many traces are known without a look at which of them can be forgotten.
 const MOST_KNOWN: usize = 4_096;
+/// So many forgotten ones are remembered, and as many of before.
+const MOST_FORGOTTEN: usize = 65_536;
+
+impl Default for Handles {
+    fn default() -> Handles {
+        Handles {
+            known: HashMap::new(),
+            full: MOST_KNOWN,
+            forgotten: HashSet::new(),
+            before: HashSet::new(),
+            hashes: RandomState::new(),
+        }
+    }
+}
 
 impl Handles {
     /// Forgets those at which nobody looks and of which nothing is kept: to a server that lives long each run would cost a little memory.
     fn tidy(&mut self) {
-        self.known.retain(|_, handle| Arc::strong_count(handle) > 1 || !handle.is_forgettable());
+        let Handles { known, forgotten, hashes, .. } = self;
+        known.retain(|key, handle| {
+            let is_kept = Arc::get_mut(handle).is_none_or(|handle| !handle.is_forgettable());
+            if !is_kept {
+                forgotten.insert(hashes.hash_one(key));
+            }
+            is_kept
+        });
+        if self.forgotten.len() >= MOST_FORGOTTEN {
+            self.before = std::mem::take(&mut self.forgotten);
+        }
         self.full = MOST_KNOWN.max(self.known.len() * 2);
+    }
+
+    fn get(&mut self, key: &Name) -> Arc<Handle> {
+        if let Some(handle) = self.known.get(key) {
+            return Arc::clone(handle);
+        }
+        if self.known.len() >= self.full {
+            self.tidy();
+        }
+        Arc::clone(self.known.entry(key.clone()).or_default())
+    }
+
+    fn has_forgotten(&self, key: &Name) -> bool {
+        let hash = self.hashes.hash_one(key);
+        self.forgotten.contains(&hash) || self.before.contains(&hash)
     }
 }
 
@@ -49,7 +107,7 @@ impl Shared {
             drivers: AtomicUsize::new(0),
             resting: AtomicBool::new(false),
             observer: OnceLock::new(),
-            handles: Mutex::new(Handles { known: HashMap::new(), full: MOST_KNOWN }),
+            handles: Mutex::default(),
         }
     }
 
@@ -60,11 +118,7 @@ impl Shared {
     /// The handle of a trace, which this process knows from now on: as long as anybody holds it, something goes on or waits, and a while after
     /// that.
     pub fn handle(&self, tenant: &TenantId, trace: &TraceId) -> Arc<Handle> {
-        let mut handles = self.handles();
-        if handles.known.len() >= handles.full {
-            handles.tidy();
-        }
-        Arc::clone(handles.known.entry((tenant.clone(), trace.clone())).or_default())
+        self.handles().get(&Name::new(tenant, trace))
     }
 
     /// Whether nothing new is begun any more.
@@ -81,9 +135,16 @@ impl Shared {
         }
     }
 
+    /// The handle of a trace that this process knows, or knew: what is sent to it is read here.
+    pub fn known_to_wake(&self, tenant: &TenantId, trace: &TraceId) -> Option<Arc<Handle>> {
+        let key = Name::new(tenant, trace);
+        let mut handles = self.handles();
+        (handles.known.contains_key(&key) || handles.has_forgotten(&key)).then(|| handles.get(&key))
+    }
+
     /// The handle of a trace that this process knows.
     pub fn known(&self, tenant: &TenantId, trace: &TraceId) -> Option<Arc<Handle>> {
-        self.handles().known.get(&(tenant.clone(), trace.clone())).cloned()
+        self.handles().known.get(&Name::new(tenant, trace)).cloned()
     }
 }
 
@@ -92,30 +153,35 @@ mod tests {
     use super::*;
     use crate::stream::hub::Phase;
 
+    fn key(name: &str) -> Name {
+        Name::new(&TenantId::local(), &name.parse().unwrap())
+    }
+
     fn known(handles: &mut Handles, name: &str) -> Arc<Handle> {
-        let key = (TenantId::local(), name.parse().unwrap());
-        Arc::clone(handles.known.entry(key).or_default())
+        handles.get(&key(name))
     }
 
     #[test]
     fn traces_at_which_nobody_looks_and_of_which_nothing_is_kept_are_forgotten() {
-        let mut handles = Handles { known: HashMap::new(), full: 1 };
-        for n in 0..MOST_KNOWN {
-            known(&mut handles, &format!("ended-{n}"));
+        let mut handles = Handles::default();
+        for n in 0..10 {
+            // It has made calls; none of them left anything running.
+            known(&mut handles, &format!("ended-{n}")).processes();
         }
         let held = known(&mut handles, "held");
         let waiting = known(&mut handles, "followed").phase.subscribe();
         known(&mut handles, "parked").phase.send_replace(Phase::Parked(Vec::new()));
         known(&mut handles, "failed").phase.send_replace(Phase::Failed("the disk is full".into()));
-        known(&mut handles, "with-processes").processes();
         known(&mut handles, "heard").hear();
         handles.tidy();
-        let mut left: Vec<String> = handles.known.keys().map(|(_, trace)| trace.to_string()).collect();
+        let mut left: Vec<String> = handles.known.keys().map(|key| key.trace.to_string()).collect();
         left.sort();
-        assert_eq!(left, ["failed", "followed", "heard", "held", "parked", "with-processes"]);
+        assert_eq!(left, ["failed", "followed", "heard", "held", "parked"]);
         assert_eq!(handles.full, MOST_KNOWN);
+        assert!(handles.has_forgotten(&key("ended-3")), "what is sent to it wakes it");
+        assert!(!handles.has_forgotten(&key("parked")) && !handles.has_forgotten(&key("somebody-elses")));
         drop((held, waiting));
         handles.tidy();
-        assert_eq!(handles.known.len(), 4, "nobody looks at two of them any more");
+        assert_eq!(handles.known.len(), 3, "nobody looks at two of them any more");
     }
 }

@@ -104,6 +104,12 @@ impl StoreError {
     }
 }
 
+/// Whether nothing can be written for now, as on a full disk: that heals.
+pub fn is_no_room(said: io::ErrorKind) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    matches!(said, StorageFull | QuotaExceeded | ReadOnlyFilesystem | FileTooLarge)
+}
+
 /// Who has a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {

@@ -259,6 +259,13 @@ impl<S: Store> Store for Faulty<S> {
         self.inner.remove(scope, trace)
     }
 
+    fn discard<'a>(&'a self, scope: &'a Scope, lease: &'a Lease, head: EventId) -> Fut<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            let Some(hold) = lease.hold::<FaultyHold>() else { return Ok(()) };
+            self.inner.discard(scope, &hold.inner, head).await
+        })
+    }
+
     fn collect_blobs(&self, scope: &Scope, sweep: Sweep) -> Fut<'_, Result<Collected, StoreError>> {
         self.inner.collect_blobs(scope, sweep)
     }

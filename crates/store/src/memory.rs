@@ -398,6 +398,14 @@ impl Store for MemoryStore {
         )
     }
 
+    fn discard<'a>(&'a self, scope: &'a Scope, lease: &'a Lease, head: EventId) -> Fut<'a, Result<(), StoreError>> {
+        let is_there = lease
+            .hold::<MemoryHold>()
+            .is_some_and(|hold| hold.tip.lock().unwrap_or_else(PoisonError::into_inner).head == head);
+        lease.release();
+        if is_there { self.remove(scope, lease.trace()) } else { ready(Ok(())) }
+    }
+
     fn collect_blobs(&self, scope: &Scope, sweep: Sweep) -> Fut<'_, Result<Collected, StoreError>> {
         let mut tables = self.shared.tables();
         let own = tables.traces.iter().filter(|((tenant, _), _)| *tenant == scope.tenant);

@@ -61,11 +61,6 @@ impl<'a> TraceStore<'a> {
         self.store.read(self.scope, self.trace, from)
     }
 
-    /// See [`Store::remove`].
-    pub fn remove(&self) -> Fut<'a, Result<(), StoreError>> {
-        self.store.remove(self.scope, self.trace)
-    }
-
     /// See [`Store::driver`].
     pub fn driver(&self) -> Fut<'a, Result<Option<Owner>, StoreError>> {
         self.store.driver(self.scope, self.trace)

@@ -1,6 +1,6 @@
 //! The contract: what a store promises, whichever way it keeps its bytes.
 
-pub use crate::error::{Damage, Owner, StoreError};
+pub use crate::error::{Damage, Owner, StoreError, is_no_room};
 use crate::line::HeadHash;
 use crate::report::Report;
 use mainpath_types::{BlobHash, Event, EventId, MailId, Millis, Principal, TenantId, TraceId};
@@ -137,6 +137,10 @@ pub trait Store: Send + Sync + 'static {
     /// Removes a trace with all its files. Its blobs stay until they are collected. Errors: [`StoreError::NotFound`],
     /// [`StoreError::Held`] while somebody has it, [`StoreError::Io`].
     fn remove(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<(), StoreError>>;
+
+    /// Removes the trace that a lease holds, if its log ends with this event as far as the lease knows: one whose beginning could not be
+    /// written, and of which nobody was told. The lease is used up. Errors: [`StoreError::Io`].
+    fn discard<'a>(&'a self, scope: &'a Scope, lease: &'a Lease, head: EventId) -> Fut<'a, Result<(), StoreError>>;
 
     /// Removes the tenant's blobs that no log and no mailbox names. Safe while traces are written: a blob that was put
     /// within the sweep's grace stays. Errors: [`StoreError::LogMissing`] where a trace has lost its log

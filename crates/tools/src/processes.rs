@@ -48,6 +48,11 @@ impl Seen {
 }
 
 impl Processes {
+    /// Whether there are none, not even ended ones that nobody has looked at.
+    pub fn is_empty(&self) -> bool {
+        self.table().is_empty()
+    }
+
     /// Ends them all. Returns when nothing of them runs any more.
     pub async fn end(&self) {
         let all: Vec<Arc<Background>> = self.table().values().cloned().collect();

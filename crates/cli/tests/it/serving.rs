@@ -368,9 +368,11 @@ fn a_full_disk_is_507_and_heals_by_itself() {
     let told = json!({"model": model, "messages": [
         {"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Yes?"}, {"role": "user", "content": "Read it."},
     ]});
+    // Put aside, as it is long, before anything is written of the trace itself.
+    let long = json!({"task": "Read it. ".repeat(3_000), "model": model});
     for room in [0, 4_000] {
         limit(Some(room));
-        for body in [&body, &told.to_string()] {
+        for body in [&body, &told.to_string(), &long.to_string()] {
             let (status, problem) = served.ask("POST", "/api/traces", "", body);
             assert_eq!(status, 507, "{room} bytes for {body}: {problem}");
         }

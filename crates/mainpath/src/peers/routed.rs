@@ -359,6 +359,10 @@ impl Store for RoutedStore {
         }
     }
 
+    fn discard<'a>(&'a self, scope: &'a Scope, lease: &'a Lease, head: EventId) -> Fut<'a, Result<(), StoreError>> {
+        self.here.discard(scope, lease, head)
+    }
+
     fn collect_blobs(&self, scope: &Scope, sweep: Sweep) -> Fut<'_, Result<Collected, StoreError>> {
         self.here.collect_blobs(scope, sweep)
     }

@@ -42,7 +42,8 @@ impl Shelf {
         let trusted = self.trusted().unwrap_or_default();
         let places =
             Places { workspace: Some(workspace.into()), home: home.clone(), builtin: builtin.clone(), trusted };
-        let before = self.known().get(workspace).cloned().or_else(|| {
+        let known = self.known().get(workspace).cloned();
+        let before = known.or_else(|| {
             let text = read_regular_text(&self.known_file(workspace)).ok()?;
             serde_json::from_str::<Known>(&text).ok()
         });

@@ -8,7 +8,7 @@ use crate::observer::Taken;
 use crate::stream::hub::{Announced, Live};
 use crate::stream::notices::Notices;
 use mainpath_core::{Bodies, Input, InputKind, Machine, Packer, apply};
-use mainpath_store::{Appended, Opened, Refused};
+use mainpath_store::{Appended, Opened, Refused, is_no_room};
 use mainpath_types::{Event, EventKind, FinishReason, MailId};
 use serde_json::json;
 use std::io::ErrorKind;
@@ -123,7 +123,7 @@ impl Driver {
             loop {
                 // Whoever begins a trace hears at once that there is no room for it.
                 let begins = firsts.iter().flatten().any(|first| first.id == 1);
-                let pause = store_pause(tries).filter(|_| !begins || cause == ErrorKind::Other);
+                let pause = store_pause(tries).filter(|_| !begins || !is_no_room(cause));
                 let pause = pause.ok_or_else(|| DriveError::Unwritable { problem: problem.clone(), cause })?;
                 if tries == 0 {
                     let problem = self.shared.config.vault.redact(&problem);

@@ -183,6 +183,13 @@ impl Driver {
         self.lease.release();
     }
 
+    /// Removes the trace if nothing of it was written: nobody was told that it began. What cannot be removed is there as one that was
+    /// interrupted.
+    pub async fn discard(self) {
+        let _ = self.shared.config.store.discard(&self.scope, &self.lease, 0).await;
+        self.release();
+    }
+
     /// The store, as the trace uses it.
     fn store(&self) -> ScopedStore<'_> {
         ScopedStore::new(&*self.shared.config.store, &self.scope)

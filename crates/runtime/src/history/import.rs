@@ -177,11 +177,11 @@ pub async fn import(
     from: Origin<'_>,
 ) -> Result<usize, RuntimeError> {
     let mut intake = Intake::open(at, vault, spec, from.now).await?;
+    let is_new = intake.head == 0;
     let added = intake.add(messages, from).await;
-    if intake.head == 0 && matches!(added, Err(RuntimeError::Unwritable { .. })) {
-        intake.lease.release();
-        // Nobody was told that it began.
-        let _ = at.remove().await;
+    if is_new && added.is_err() {
+        // Nobody was told that it began: who asks for the same again must not find a part of it.
+        let _ = at.store.discard(at.scope, &intake.lease, intake.head).await;
     }
     added
 }

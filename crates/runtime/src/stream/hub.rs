@@ -180,7 +180,7 @@ impl Handle {
         *self.phase.borrow() == Phase::Idle
             && self.phase.receiver_count() == 0
             && !self.driving.load(Ordering::Acquire)
-            && self.processes.get().is_none()
+            && self.processes.get().is_none_or(|processes| processes.is_empty())
             && self.busy().is_none()
             && self.unwritten.lock().unwrap_or_else(PoisonError::into_inner).is_none()
             && self.announced.lock().unwrap_or_else(PoisonError::into_inner).is_empty()

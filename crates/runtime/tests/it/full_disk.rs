@@ -32,6 +32,39 @@ fn is_clear(problem: &str) -> bool {
 }
 
 #[tokio::test]
+async fn a_trace_that_finds_no_room_for_its_beginning_is_refused_at_once_and_leaves_nothing() {
+    let data = TempDir::new().unwrap();
+    let (place, disk) = Place::on_disk(&data, Brain::steps(ALL_KINDS));
+    let runtime = place.runtime();
+    runtime.start(&local(), &id("before"), place.spec(), Mail::message("do all")).await.unwrap();
+    settled(&runtime, &id("before")).await;
+    let mut begun = 0;
+    for n in 0..20u32 {
+        let trace = id(&format!("t{n}"));
+        disk.set_left(u64::from(n) * 900);
+        let started = runtime.start(&local(), &trace, place.spec(), Mail::message("do all")).await;
+        disk.set_left(u64::MAX);
+        let is_there = place.store.list(&local()).await.unwrap().iter().any(|entry| entry.trace == trace);
+        match started {
+            Ok(()) => {
+                begun += 1;
+                assert!(is_there, "{n}");
+                settled(&runtime, &trace).await;
+            }
+            Err(RuntimeError::Unwritable { problem, cause }) => {
+                assert!(is_clear(&problem) && !is_there, "{n}: {problem}");
+                assert_eq!(cause, std::io::ErrorKind::StorageFull, "{n}");
+                // The same id is free.
+                runtime.start(&local(), &trace, place.spec(), Mail::message("do all")).await.unwrap();
+                settled(&runtime, &trace).await;
+            }
+            Err(other) => panic!("{n}: {other}"),
+        }
+    }
+    assert!((1..20).contains(&begun), "{begun} of 20 found room");
+}
+
+#[tokio::test]
 async fn a_disk_that_is_full_for_a_moment_is_told_once_and_changes_nothing_but_the_time() {
     let data = TempDir::new().unwrap();
     let (place, disk) = Place::on_disk(&data, Brain::steps(ALL_KINDS));

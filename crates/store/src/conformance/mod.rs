@@ -59,6 +59,7 @@ pub async fn run_all<S: Store + Raw>(make: impl Fn() -> S) {
     mail_never_gets_a_number_that_was_read(&make()).await;
     erased_content_is_gone_and_the_chain_holds(&make()).await;
     a_removed_trace_is_gone(&make()).await;
+    a_trace_that_never_began_is_discarded(&make()).await;
     only_blobs_that_nothing_names_are_collected(&make()).await;
     signatures_are_kept_beside_the_log(&make()).await;
     scores_are_kept_beside_the_log(&make()).await;
@@ -426,6 +427,28 @@ pub async fn a_removed_trace_is_gone<S: Store>(store: &S) {
     assert!(matches!(gone, Err(StoreError::NotFound { .. })), "{gone:?}");
     let again = opened(store).await;
     assert_eq!((again.log.head, again.lease.epoch()), (0, 1));
+}
+
+/// A trace whose beginning could not be written is taken back by whoever holds it, and no other.
+pub async fn a_trace_that_never_began_is_discarded<S: Store>(store: &S) {
+    let scope = Scope::local();
+    let lease = opened(store).await.lease;
+    store.discard(&scope, &lease, 1).await.unwrap();
+    assert_eq!(store.list(&scope).await.unwrap().len(), 1, "its log does not end there");
+    drop(lease);
+    let again = opened(store).await.lease;
+    assert_eq!(store.append(&again, 0, events(1, 2)).await, Appended::Committed { head: 2 });
+    store.discard(&scope, &again, 0).await.unwrap();
+    assert_eq!(store.list(&scope).await.unwrap().len(), 1, "it has begun");
+    drop(again);
+    store.remove(&scope, &trace()).await.unwrap();
+    let lease = opened(store).await.lease;
+    store.discard(&scope, &lease, 0).await.unwrap();
+    assert!(store.list(&scope).await.unwrap().is_empty());
+    let refused = store.append(&lease, 0, events(1, 1)).await;
+    assert_eq!(refused, Appended::Refused(Refused::StaleEpoch), "the lease is used up");
+    let next = opened(store).await;
+    assert_eq!(store.append(&next.lease, 0, events(1, 1)).await, Appended::Committed { head: 1 });
 }
 
 /// A blob stays while a log or a mailbox of its tenant names it, and while it is young.

@@ -393,6 +393,11 @@ impl Store for FilesStore {
         blocking(move || removal::remove(&inner.layout, &scope.tenant, &trace))
     }
 
+    fn discard<'a>(&'a self, _scope: &'a Scope, lease: &'a Lease, head: EventId) -> Fut<'a, Result<(), StoreError>> {
+        let (inner, owned) = (Arc::clone(&self.inner), lease.hold::<Owned>());
+        blocking(move || owned.map_or(Ok(()), |owned| removal::discard(&inner.layout, &owned, head)))
+    }
+
     fn collect_blobs(&self, scope: &Scope, sweep: Sweep) -> Fut<'_, Result<Collected, StoreError>> {
         let (inner, scope) = (Arc::clone(&self.inner), scope.clone());
         blocking(move || removal::collect(&inner.layout, &scope.tenant, &sweep))

@@ -131,6 +131,16 @@ impl Owned {
 }
 
 impl Owned {
+    /// The lock, if nothing is under way and the log ends with this event. Nothing more can be done under the lease.
+    pub fn take_lock_at(&self, head: EventId) -> Option<File> {
+        let mut state = self.state();
+        if state.busy || state.tip.head != head {
+            return None;
+        }
+        state.released = true;
+        state.lock.take()
+    }
+
     /// Nothing is under way any more, and nothing more can be.
     pub fn use_up(&self) {
         let mut state = self.state();

@@ -93,6 +93,22 @@ pub(crate) fn remove(layout: &Layout, tenant: &TenantId, trace: &TraceId) -> Res
         return Ok(());
     }
     let (lock, _) = take_lock(&dir, trace)?;
+    take_out(layout, tenant, trace)?;
+    drop(lock);
+    Ok(())
+}
+
+/// See [`Store::discard`](crate::Store::discard).
+pub(crate) fn discard(layout: &Layout, owned: &Owned, head: EventId) -> Result<(), StoreError> {
+    let Some(lock) = owned.take_lock_at(head) else { return Ok(()) };
+    take_out(layout, &owned.tenant, &owned.trace)?;
+    drop(lock);
+    Ok(())
+}
+
+/// Removes the folder of a trace whose lock is held.
+fn take_out(layout: &Layout, tenant: &TenantId, trace: &TraceId) -> Result<(), StoreError> {
+    let (dir, traces) = (layout.trace(tenant, trace), layout.traces(tenant));
     let removing = |e: io::Error| StoreError::io(format!("remove {}", dir.display()), e);
     // At once out of everybody's sight; what a crash leaves of it is swept up later.
     let leaving = traces.join(format!("{LEAVING}{trace}"));
@@ -103,7 +119,6 @@ pub(crate) fn remove(layout: &Layout, tenant: &TenantId, trace: &TraceId) -> Res
     std::fs::rename(&dir, &leaving).and_then(|()| sync_dir(&traces)).map_err(removing)?;
     std::fs::remove_dir_all(&leaving).map_err(removing)?;
     changes::note(&layout.changes(), tenant, trace);
-    drop(lock);
     Ok(())
 }
 
