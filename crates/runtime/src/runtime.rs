@@ -14,7 +14,7 @@ use crate::shared::Shared;
 use crate::stream::hub::{Driving, Handle, Phase};
 use crate::stream::watcher::Watcher;
 use mainpath_core::InputKind;
-use mainpath_store::{Letter, Once, Scope, StoreError, TraceStore};
+use mainpath_store::{Letter, Once, Scope, StoreError, TraceStore, is_no_room};
 use mainpath_types::{BadName, EventId, MailId, Millis, Principal, Spec, TenantId, TraceId, format_time};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,6 +24,9 @@ use tokio::task::JoinHandle;
 
 /// How often it is looked whether all has come to rest.
 const LOOK: Duration = Duration::from_millis(10);
+
+/// How often it is tried to go on with what the disk had no room for.
+const LOOK_FOR_ROOM: Duration = Duration::from_secs(5);
 
 /// Drives traces. Cheap to clone; the last clone ends the listening for wakes, drivers under way go on.
 #[derive(Clone)]
@@ -275,6 +278,7 @@ impl Shared {
                     let why = self.config.vault.redact(&error.to_string());
                     let phase = match error {
                         DriveError::Store(StoreError::Held { .. }) => Phase::Elsewhere(why),
+                        DriveError::Unwritable { cause, .. } if is_no_room(cause) => Phase::Full(why),
                         _ => Phase::Failed(why),
                     };
                     Parked { phase, wakes: handle.wakes.load(Ordering::Acquire) }
@@ -286,7 +290,14 @@ impl Shared {
                 self.wake(&scope.tenant, &parent);
             }
             if handle.wakes.load(Ordering::Acquire) == seen {
-                return;
+                if !handle.is_full() {
+                    return;
+                }
+                // Room may be made meanwhile, by somebody who knows nothing of this trace.
+                tokio::time::sleep(LOOK_FOR_ROOM).await;
+                if self.is_resting() || !handle.is_full() {
+                    return;
+                }
             }
             // A wake came while the trace was being parked; whoever sent it may have taken over already.
             let Some(again) = Driving::begin(&handle) else { return };

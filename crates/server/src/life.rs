@@ -164,7 +164,7 @@ impl Runs {
             true => drop(going.on.insert(trace.clone())),
             false => drop(going.on.remove(trace)),
         }
-        let over = !matches!(phase, Phase::Running | Phase::Parked(_));
+        let over = !matches!(phase, Phase::Running | Phase::Parked(_) | Phase::Full(_));
         if over && going.followed.remove(trace) {
             let marks = Marks::of(home);
             let _ = marks.end(trace);

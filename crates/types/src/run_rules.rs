@@ -37,6 +37,13 @@ pub struct RuleText {
 }
 
 impl RunRules {
+    /// All that they say, in no order.
+    pub fn texts(&self) -> impl Iterator<Item = &String> {
+        let RunRules { allow, ask, deny, commands, breakpoints, files } = self;
+        let files = files.iter().flat_map(|file| [&file.name, &file.text]);
+        [allow, ask, deny, breakpoints].into_iter().chain(commands).flatten().chain(files)
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         *self == RunRules::default()

@@ -145,7 +145,7 @@ impl Served {
         let turns = state.run.as_ref().map(|run| run.turns).or_else(ended);
         let mut about = json!({"trace": trace, "cost_usd_micros": state.spent.cost, "turns": turns});
         match phase {
-            Phase::Failed(problem) | Phase::Elsewhere(problem) => {
+            Phase::Full(problem) | Phase::Failed(problem) | Phase::Elsewhere(problem) => {
                 about["status"] = "failed".into();
                 about["problem"] = problem.into();
             }
@@ -213,7 +213,7 @@ fn rests(phase: &Phase) -> bool {
     match phase {
         Phase::Running => false,
         Phase::Parked(waiting) => waiting.iter().any(|one| *one != Waiting::Timer),
-        Phase::Idle | Phase::Failed(_) | Phase::Elsewhere(_) => true,
+        Phase::Idle | Phase::Full(_) | Phase::Failed(_) | Phase::Elsewhere(_) => true,
     }
 }
 

@@ -104,7 +104,7 @@ impl<'a> Follow<'a> {
                 Phase::Running => {}
                 Phase::Idle if self.heard_late().await? => continue,
                 Phase::Idle => break,
-                Phase::Failed(problem) | Phase::Elsewhere(problem) => {
+                Phase::Full(problem) | Phase::Failed(problem) | Phase::Elsewhere(problem) => {
                     self.catch_up(&mut watcher).await?;
                     return Err(Failure::error(problem));
                 }

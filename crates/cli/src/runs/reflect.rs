@@ -45,7 +45,9 @@ async fn reflected(app: &Installation, runtime: &Runtime, trace: &TraceId, outpu
             Phase::Running => {}
             // It asks nobody: whatever it would wait for is denied.
             Phase::Idle | Phase::Parked(_) => break,
-            Phase::Failed(problem) | Phase::Elsewhere(problem) => return Err(Failure::error(problem)),
+            Phase::Full(problem) | Phase::Failed(problem) | Phase::Elsewhere(problem) => {
+                return Err(Failure::error(problem));
+            }
         }
         tokio::select! {
             changed = phases.changed() => changed.map_err(|_| Failure::error("the runtime has ended"))?,

@@ -250,6 +250,40 @@ fn where_runs_cannot_be_marked_that_is_said_and_they_run() {
 }
 
 #[test]
+fn a_run_that_only_waits_to_ask_its_model_again_is_waited_for() {
+    let place = Place::new();
+    let file = place.root().join("busy.toml");
+    let script = "[[turn]]\nerror = { kind = \"overloaded\", message = \"again\", times = 2 }\nfinal = \"There.\"\n";
+    std::fs::write(&file, script).unwrap();
+    let served = serve(&place);
+    let body = json!({"task": "Go.", "model": format!("scripted:{}", file.display())}).to_string();
+    let (status, begun) = served.ask("POST", "/api/traces", "prefer: wait=20\r\n", &body);
+    assert_eq!((status, begun["status"].clone()), (200, json!("ended")), "{begun}");
+    assert_eq!(begun["outcome"]["answer"], json!("There."), "{begun}");
+}
+
+#[test]
+fn a_secret_in_a_rule_or_an_id_is_refused_and_in_no_file() {
+    let place = Place::new();
+    let served = serve(&place);
+    let key = format!("ghp_{}", "a1B2c3D4e5".repeat(4).get(..36).unwrap());
+    let model = slow(&place, 1);
+    for (field, more) in [
+        ("/rules/deny/0", json!({"rules": {"deny": [format!("bash(curl {key} *)")]}})),
+        ("/rules/allow/0", json!({"rules": {"allow": [format!("bash(echo {key})")]}})),
+        ("/trace_id", json!({"trace_id": key})),
+    ] {
+        let mut body = json!({"task": "Go.", "model": model});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let (status, problem) = served.ask("POST", "/api/traces", "", &body.to_string());
+        assert_eq!((status, problem["errors"][0]["pointer"].clone()), (422, json!(field)), "{problem}");
+        assert!(!problem.to_string().contains(&key), "{problem}");
+    }
+    let all = served.ask("GET", "/api/traces", "", "").1;
+    assert_eq!(all["traces"], json!([]), "{all}");
+}
+
+#[test]
 fn what_waits_for_a_person_is_decided_after_a_restart_by_whoever_comes() {
     let place = Place::new();
     let file = place.root().join("writes.toml");

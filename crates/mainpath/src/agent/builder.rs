@@ -179,6 +179,22 @@ impl Agent {
         self
     }
 
+    /// Errors: a secret stands where it would have to be recorded as it is: in a rule or in the id.
+    fn check_secrets(&self) -> Result<(), Error> {
+        let vault = &self.host.runtime().config().vault;
+        let RunRules { allow, ask, deny, .. } = &self.rules;
+        let rules = [("rules.allow", allow), ("rules.ask", ask), ("rules.deny", deny)];
+        let rules = rules.into_iter().flat_map(|(field, rules)| rules.iter().map(move |rule| (field, rule.as_str())));
+        for (field, text) in rules.chain(self.trace.as_ref().map(|id| ("trace_id", id.as_str()))) {
+            let shown = vault.redact(text);
+            if shown != text {
+                let problem = format!(" holds a secret ({shown}), and would be recorded with it: use one without");
+                return Err(Error::of_field(field, problem));
+            }
+        }
+        Ok(())
+    }
+
     /// Errors: the options say what is said elsewhere for an agent in code.
     fn check_options(&self) -> Result<(), Error> {
         let AgentOptions { model, mcp_config, .. } = &self.options;
@@ -206,6 +222,7 @@ impl Agent {
         let others: Vec<String> = others.collect();
         self.check_options()?;
         check_given(&self.rules, self.host.tools(), &others)?;
+        self.check_secrets()?;
         let presets =
             self.preset.as_ref().map(|name| Ok::<_, Error>((name, self.host.presets(&folder)?))).transpose()?;
         let given = Given { options: self.options.clone(), rules: self.rules.clone() };

@@ -84,7 +84,15 @@ impl Agent {
             done => {
                 done?;
                 let trace = Trace::new(host.clone(), id);
-                once.map_or_else(|| trace.clone(), |once| trace.once(once.clone())).resume().await
+                let Some(once) = once else {
+                    let begun = trace.resume().await;
+                    if begun.is_err() {
+                        // Nobody was told of it. Under a key who asks again finds it, and has it answered.
+                        let _ = host.store().remove(host.scope(), trace.id()).await;
+                    }
+                    return begun;
+                };
+                trace.once(once.clone()).resume().await
             }
         }
     }

@@ -5,7 +5,7 @@ use super::pending::first_open;
 use super::seen::Seen;
 use super::telling::Telling;
 use crate::event::RunEvent;
-use crate::{Error, Trace};
+use crate::{Error, ErrorKind, Trace};
 use mainpath_core::{State, pending};
 use mainpath_runtime::{Live, Phase, Waiting, Watcher};
 use mainpath_types::{CallId, EventId, TraceId};
@@ -129,12 +129,8 @@ impl Following {
                 }
                 return self.elsewhere(phase).await;
             }
-            Phase::Failed(problem) => {
-                self.catch_up().await?;
-                self.telling.push(Err(Error::failed(problem)));
-                self.ended = true;
-                return Ok(());
-            }
+            Phase::Full(problem) => return self.broken_off(Error::new(ErrorKind::ReadOnly, problem)).await,
+            Phase::Failed(problem) => return self.broken_off(Error::failed(problem)).await,
             Phase::Parked(waiting) => {
                 self.catch_up().await?;
                 self.telling.ask(&waiting);
@@ -150,6 +146,14 @@ impl Following {
                 self.take(live?).await
             }
         }
+    }
+
+    /// It is driven on no more, for this reason.
+    async fn broken_off(&mut self, why: Error) -> Result<(), Error> {
+        self.catch_up().await?;
+        self.telling.push(Err(why));
+        self.ended = true;
+        Ok(())
     }
 
     /// Follows what this host does not drive, until nobody does.

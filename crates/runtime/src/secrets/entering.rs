@@ -157,6 +157,12 @@ impl Vault {
                 ));
             }
         }
+        if let Some(rule) = spec.rules.texts().find(|rule| self.has_secret(rule)) {
+            let shown = self.redact(rule);
+            return Err(format!(
+                "a rule holds a secret ({shown}), and rules are recorded: use a pattern without it, such as *"
+            ));
+        }
         self.redact_belonging(&mut spec.name, &mut spec.relations);
         spec.instructions = self.redact(&spec.instructions);
         spec.own_instructions = self.redact(&spec.own_instructions);

@@ -56,6 +56,9 @@ pub enum Phase {
     Parked(Vec<Waiting>),
     /// Somebody else drives it, in another process or with another store. One line for people says who.
     Elsewhere(String),
+    /// It could not be driven on for want of room on the disk. One line for people; it is tried again by and by, and whoever drives it
+    /// again goes on where it was.
+    Full(String),
     /// It could not be driven on. One line for people; what is in the log is safe.
     Failed(String),
 }
@@ -175,6 +178,11 @@ fn rest(busy: &mut Option<Box<Busy>>) {
 const MOST_HEARD: usize = 32;
 
 impl Handle {
+    /// Whether it could not be driven on for want of room.
+    pub fn is_full(&self) -> bool {
+        matches!(*self.phase.borrow(), Phase::Full(_))
+    }
+
     /// Whether nothing is lost with it: nobody follows the trace, nothing goes on or waits, and nothing is kept that is in no log.
     pub fn is_forgettable(&self) -> bool {
         *self.phase.borrow() == Phase::Idle

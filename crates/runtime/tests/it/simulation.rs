@@ -174,7 +174,9 @@ fn settle(place: &Place, world: &mut World, seed: u64) {
             match settled(&runtime, &trace).await {
                 Phase::Idle => return,
                 Phase::Running => {}
-                Phase::Failed(problem) | Phase::Elsewhere(problem) => panic!("seed {seed}: {problem}"),
+                Phase::Full(problem) | Phase::Failed(problem) | Phase::Elsewhere(problem) => {
+                    panic!("seed {seed}: {problem}")
+                }
                 Phase::Parked(waiting) => {
                     for waiting in waiting {
                         let Waiting::Approval(call) = waiting else { continue };

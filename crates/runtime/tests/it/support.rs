@@ -412,7 +412,7 @@ pub async fn eventually(what: &str, holds: impl Fn() -> bool) {
 pub async fn settled(runtime: &Runtime, trace: &TraceId) -> Phase {
     let mut phase = runtime.watch(&local(), trace, 1).phase();
     let rests = |phase: &Phase| match phase {
-        Phase::Idle | Phase::Failed(_) | Phase::Elsewhere(_) => true,
+        Phase::Idle | Phase::Full(_) | Phase::Failed(_) | Phase::Elsewhere(_) => true,
         Phase::Running => false,
         Phase::Parked(waiting) => waiting.iter().any(|waiting| *waiting != Waiting::Timer),
     };

@@ -8,7 +8,7 @@ use crate::call::{Answer, Call};
 use crate::life::Slot;
 use crate::problem::Problem;
 use crate::route::{Route, group};
-use mainpath::runtime::Phase;
+use mainpath::runtime::{Phase, Waiting};
 use mainpath::types::{Seq, TraceId};
 use mainpath::{Outcome, Run, Status, Trace};
 use schemars::JsonSchema;
@@ -107,11 +107,14 @@ async fn waited_for<Q, B>(call: &Call<Q, B>, run: Run) -> Result<Answer<Begun>, 
     };
     Ok(applied(match outcome {
         Ok(outcome) => Answer::with(200, said("ended", Some(outcome))),
-        Err(error) => match trace.status().await? {
-            Status::Waiting(_) => Answer::with(200, said("waiting", None)),
-            _ => return Err(error.into()),
-        },
+        Err(_) if waits_for_others(&trace.status().await?) => Answer::with(200, said("waiting", None)),
+        Err(error) => return Err(error.into()),
     }))
+}
+
+/// Whether somebody else has to do something. A run that only waits until it asks its model again goes on by itself.
+fn waits_for_others(status: &Status) -> bool {
+    matches!(status, Status::Waiting(waiting) if waiting.iter().any(|one| *one != Waiting::Timer))
 }
 
 /// Returns when a run waits for people.
@@ -119,7 +122,7 @@ async fn waits<Q, B>(call: &Call<Q, B>, trace: &Trace) {
     let mut phases = call.host.runtime().phase(call.host.whose(), trace.id());
     loop {
         let is_parked = matches!(*phases.borrow_and_update(), Phase::Parked(_));
-        if is_parked && matches!(trace.status().await, Ok(Status::Waiting(_))) {
+        if is_parked && trace.status().await.is_ok_and(|status| waits_for_others(&status)) {
             return;
         }
         // Looked at also where nothing has changed: an agent that it waits for may begin to wait.
