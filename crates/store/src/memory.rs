@@ -399,9 +399,9 @@ impl Store for MemoryStore {
     }
 
     fn discard<'a>(&'a self, scope: &'a Scope, lease: &'a Lease, head: EventId) -> Fut<'a, Result<(), StoreError>> {
-        let is_there = lease
-            .hold::<MemoryHold>()
-            .is_some_and(|hold| hold.tip.lock().unwrap_or_else(PoisonError::into_inner).head == head);
+        let is_there = lease.hold::<MemoryHold>().is_some_and(|hold| {
+            !hold.read_only && hold.tip.lock().unwrap_or_else(PoisonError::into_inner).head == head
+        });
         lease.release();
         if is_there { self.remove(scope, lease.trace()) } else { ready(Ok(())) }
     }

@@ -263,6 +263,23 @@ fn a_run_that_only_waits_to_ask_its_model_again_is_waited_for() {
 }
 
 #[test]
+fn a_conversation_is_not_begun_under_the_id_of_another_trace() {
+    let place = Place::new();
+    let served = serve(&place);
+    let model = slow(&place, 1);
+    let first = json!({"task": "Read it.", "model": model, "trace_id": "mine"}).to_string();
+    assert_eq!(served.ask("POST", "/api/traces", "prefer: wait=20\r\n", &first).0, 200);
+    let log = || std::fs::read(place.home.join("traces/mine/events.jsonl")).unwrap();
+    let before = log();
+    let second = json!({"model": model, "trace_id": "mine", "messages": [
+        {"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"},
+    ]});
+    let (status, problem) = served.ask("POST", "/api/traces", "", &second.to_string());
+    assert_eq!((status, problem["type"].clone()), (409, json!("/problems/refused")), "{problem}");
+    assert_eq!(log(), before, "nothing was added");
+}
+
+#[test]
 fn a_secret_in_a_rule_or_an_id_is_refused_and_in_no_file() {
     let place = Place::new();
     let served = serve(&place);

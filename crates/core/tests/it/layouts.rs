@@ -179,15 +179,23 @@ fn what_goes_with_every_request_is_told_by_name() {
     };
     let named =
         |parts: &[(&str, u32)]| parts.iter().map(|(name, tokens)| (name.to_string(), *tokens)).collect::<Vec<_>>();
+    let counted = |spec: &Spec| {
+        let sum: u32 = fixed_parts(spec).iter().map(|(_, tokens)| tokens).sum();
+        assert_eq!(SpecHead::new(1, spec).fixed_tokens, sum, "what they are counted as together");
+    };
     let whole = estimate(&spec.instructions);
+    counted(&spec);
     assert_eq!(fixed_parts(&spec), named(&[("system text", whole - 7), ("AGENTS.md", 3), ("owner", 4)]));
     // Sizes of parts are rounded up: together they are no more than the whole.
     let rounded = Spec { instruction_parts: vec![part("a", whole - 4), part("b", 3), part("c", 3)], ..spec.clone() };
     assert_eq!(fixed_parts(&rounded), named(&[("system text", 0), ("a", whole - 4), ("b", 3), ("c", 1)]));
+    counted(&rounded);
     let with_tools = Spec { tools: world::spec(no_limits(), 0).tools, ..spec };
     let names: Vec<String> = fixed_parts(&with_tools).into_iter().skip(3).map(|(name, _)| name).collect();
     assert_eq!(names, ["tool read", "tool put", "tool write", "tool bash", "tool ask", "tool agent"]);
+    counted(&with_tools);
     let json = Spec { protocol: Protocol::Json, ..with_tools };
+    counted(&json);
     assert_eq!(fixed_parts(&json).len(), 3, "the system text describes the tools");
 }
 

@@ -54,12 +54,10 @@ impl Shelf {
             let _ = serde_json::to_string(&known).map(|text| write(&self.known_file(workspace), &text));
         }
         let mut kept = self.known();
-        if kept.get(workspace) != Some(&known) {
-            if kept.len() >= MOST_KNOWN {
-                kept.clear();
-            }
-            kept.insert(workspace.into(), known);
+        if kept.len() >= MOST_KNOWN {
+            kept.clear();
         }
+        kept.insert(workspace.into(), known);
         drop(kept);
         found
     }

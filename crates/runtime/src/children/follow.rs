@@ -67,8 +67,9 @@ async fn follow_to_its_end(context: &EffectContext, asked: &Asked) -> Option<Inp
         match phase {
             _ if seen.ended.is_some() => return Some(ended(&asked.child, seen)),
             Phase::Parked(_) => return None,
-            Phase::Elsewhere(_) => tokio::time::sleep(LOOK).await,
-            Phase::Full(problem) | Phase::Failed(problem) => return Some(failed(&asked.child, seen, problem)),
+            // It goes on by itself when there is room.
+            Phase::Elsewhere(_) | Phase::Full(_) => tokio::time::sleep(LOOK).await,
+            Phase::Failed(problem) => return Some(failed(&asked.child, seen, problem)),
             Phase::Idle | Phase::Running => {
                 return Some(failed(&asked.child, seen, "its run came to no end".into()));
             }

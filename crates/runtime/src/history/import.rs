@@ -168,7 +168,7 @@ pub async fn import_whole(
     Ok(count)
 }
 
-/// Adds messages to a trace, and says how many. Errors: as [`Intake`]'s.
+/// Adds messages to a trace, or with a spec to a new one, and says how many. Errors: as [`Intake`]'s, and there is a trace of this id already.
 pub async fn import(
     at: TraceStore<'_>,
     vault: &Vault,
@@ -176,8 +176,11 @@ pub async fn import(
     messages: Vec<history::Whole>,
     from: Origin<'_>,
 ) -> Result<usize, RuntimeError> {
+    let is_new = spec.is_some();
     let mut intake = Intake::open(at, vault, spec, from.now).await?;
-    let is_new = intake.head == 0;
+    if is_new && intake.head > 0 {
+        return Err(RuntimeError::Exists(at.trace.clone()));
+    }
     let added = intake.add(messages, from).await;
     if is_new && added.is_err() {
         // Nobody was told that it began: who asks for the same again must not find a part of it.

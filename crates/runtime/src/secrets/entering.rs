@@ -158,7 +158,9 @@ impl Vault {
             }
         }
         if let Some(rule) = spec.rules.texts().find(|rule| self.has_secret(rule)) {
-            let shown = self.redact(rule);
+            // One may be a whole file.
+            let hidden = self.redact(rule);
+            let shown = hidden.lines().find(|line| line.contains("{{secret:")).unwrap_or_default();
             return Err(format!(
                 "a rule holds a secret ({shown}), and rules are recorded: use a pattern without it, such as *"
             ));

@@ -8,9 +8,9 @@ use crate::call::{Answer, Call};
 use crate::life::Slot;
 use crate::problem::Problem;
 use crate::route::{Route, group};
-use mainpath::runtime::{Phase, Waiting};
+use mainpath::runtime::Phase;
 use mainpath::types::{Seq, TraceId};
-use mainpath::{Outcome, Run, Status, Trace};
+use mainpath::{Outcome, Run, Trace};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -107,14 +107,14 @@ async fn waited_for<Q, B>(call: &Call<Q, B>, run: Run) -> Result<Answer<Begun>, 
     };
     Ok(applied(match outcome {
         Ok(outcome) => Answer::with(200, said("ended", Some(outcome))),
-        Err(_) if waits_for_others(&trace.status().await?) => Answer::with(200, said("waiting", None)),
+        Err(_) if waits_for_people(&trace).await => Answer::with(200, said("waiting", None)),
         Err(error) => return Err(error.into()),
     }))
 }
 
-/// Whether somebody else has to do something. A run that only waits until it asks its model again goes on by itself.
-fn waits_for_others(status: &Status) -> bool {
-    matches!(status, Status::Waiting(waiting) if waiting.iter().any(|one| *one != Waiting::Timer))
+/// Whether a run waits for people, as lists say it: one that will ask its model again goes on by itself, and so do its agents.
+async fn waits_for_people(trace: &Trace) -> bool {
+    trace.standing().await.is_ok_and(|stands| stands == "waiting")
 }
 
 /// Returns when a run waits for people.
@@ -122,7 +122,7 @@ async fn waits<Q, B>(call: &Call<Q, B>, trace: &Trace) {
     let mut phases = call.host.runtime().phase(call.host.whose(), trace.id());
     loop {
         let is_parked = matches!(*phases.borrow_and_update(), Phase::Parked(_));
-        if is_parked && trace.status().await.is_ok_and(|status| waits_for_others(&status)) {
+        if is_parked && waits_for_people(trace).await {
             return;
         }
         // Looked at also where nothing has changed: an agent that it waits for may begin to wait.

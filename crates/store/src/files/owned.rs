@@ -134,7 +134,8 @@ impl Owned {
     /// The lock, if nothing is under way and the log ends with this event. Nothing more can be done under the lease.
     pub fn take_lock_at(&self, head: EventId) -> Option<File> {
         let mut state = self.state();
-        if state.busy || state.tip.head != head {
+        // Of a log that is damaged or newer the lease knows too little.
+        if self.read_only || state.busy || state.tip.head != head {
             return None;
         }
         state.released = true;
