@@ -57,8 +57,9 @@ impl State {
         }
         if first {
             self.with_run(|run| {
-                run.calls += 1;
-                *run.tool_calls.entry(name).or_default() += 1;
+                run.calls = run.calls.saturating_add(1);
+                let of_tool = run.tool_calls.entry(name).or_default();
+                *of_tool = of_tool.saturating_add(1);
             });
         }
     }

@@ -7,7 +7,7 @@ use mainpath_types::{ActionStarted, CallResolved, Millis, Resolution, ResolveCau
 /// The next attempt of a call.
 pub(crate) fn started(call: &Call) -> ActionStarted {
     let rule = call.verdict().map_or_else(String::new, |verdict| verdict.rule.clone());
-    ActionStarted { call: call.id, attempt: call.attempt + 1, rule }
+    ActionStarted { call: call.id, attempt: call.attempt.saturating_add(1), rule }
 }
 
 pub(crate) fn resolved(call: &Call, at: Millis, resolution: Resolution, cause: ResolveCause) -> CallResolved {

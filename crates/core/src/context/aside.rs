@@ -38,7 +38,9 @@ impl State {
     pub(crate) fn answer_aside(&mut self, id: EventId, data: &ModelFinished) {
         let Some(head) = self.tree.head else { return };
         self.with_run(|run| {
-            (run.asides, run.all_asides, run.model_failures) = (run.asides + 1, run.all_asides + 1, 0);
+            run.asides = run.asides.saturating_add(1);
+            run.all_asides = run.all_asides.saturating_add(1);
+            run.model_failures = 0;
             run.progress.note_answer(&data.parts);
         });
         let calls = u16::try_from(data.calls.len()).unwrap_or(u16::MAX);

@@ -69,11 +69,11 @@ impl State {
         self.context.expand = None;
         self.with_run(|run| (run.last_answer, run.remedy) = (data.last.or(run.last_answer), None));
         match &mut self.branch {
-            Some(branch) => branch.rounds += 1,
+            Some(branch) => branch.rounds = branch.rounds.saturating_add(1),
             None if self.run.as_ref().is_some_and(|run| !run.asking) => {
-                self.counts.turns += 1;
+                self.counts.turns = self.counts.turns.saturating_add(1);
                 self.with_run(|run| {
-                    run.turns += 1;
+                    run.turns = run.turns.saturating_add(1);
                     run.asking = true;
                 });
             }
@@ -170,7 +170,7 @@ impl State {
     pub(crate) fn model_failed(&mut self, data: &ModelFailed) {
         self.settle(data.usage, data.cost, data.spent());
         self.with_run(|run| {
-            run.model_failures += 1;
+            run.model_failures = run.model_failures.saturating_add(1);
             run.retry_at = data.retry_at;
             run.remedy = data.remedy;
         });

@@ -89,6 +89,36 @@ proptest! {
     }
 }
 
+/// Every number of every event, one at a time, as large as its field holds: what is counted further from there does not overflow.
+#[test]
+fn any_number_as_large_as_it_goes_folds() {
+    for seed in [1, 7, 41, 86] {
+        let mut world = World::new(seed, Faults { crashes: 5, nonsense: 5 });
+        world.live(30);
+        let mut before = State::new("sim".parse().unwrap());
+        for (at, event) in world.log.iter().enumerate() {
+            let mut value = serde_json::to_value(event).unwrap();
+            let mut numbers = Vec::new();
+            collect(&mut value, &mut numbers);
+            for nth in 0..numbers.len() {
+                for most in [u64::MAX, u64::from(u32::MAX), u64::from(u16::MAX)] {
+                    let mut log = vec![event.clone()];
+                    inflict(&mut log, &Damage::Number(0, nth, most));
+                    if log[0] == *event {
+                        continue;
+                    }
+                    let mut state = before.clone();
+                    for event in log.iter().chain(&world.log[at + 1..]) {
+                        apply(&mut state, event);
+                        let _ = (pending(&state), pack(&state));
+                    }
+                }
+            }
+            apply(&mut before, event);
+        }
+    }
+}
+
 #[test]
 fn a_gap_as_wide_as_numbers_go_is_not_walked_through() {
     let mut world = World::new(1, Faults { crashes: 0, nonsense: 0 });
