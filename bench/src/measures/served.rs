@@ -133,18 +133,50 @@ fn script(root: &Path, name: &str, text: &str) -> Result<String, Fail> {
     Ok(format!("scripted:{}", file.display()))
 }
 
+/// How a run of three turns is asked for and waited for.
+struct Ask {
+    path: &'static str,
+    headers: &'static str,
+    body: String,
+    /// Whether an answer is that of such a run.
+    is_answer: fn(&Value) -> bool,
+}
+
+impl Ask {
+    /// An agent with all that it has by default.
+    fn trace(model: &str) -> Ask {
+        Ask {
+            path: "/api/traces",
+            headers: "prefer: wait=60\r\n",
+            body: json!({"task": "Look.", "model": model}).to_string(),
+            is_answer: |answer| answer["outcome"]["turns"] == 3,
+        }
+    }
+
+    /// The agent core as a tool of other systems.
+    fn execute(model: &str) -> Ask {
+        let config = json!({"model": model, "allowed_tools": ["read_text_file"], "max_steps": 10});
+        Ask {
+            path: "/v1/agent_core/execute",
+            headers: "",
+            body: json!({"prompt": "Look.", "config": config}).to_string(),
+            is_answer: |answer| answer["outputs"]["agent_core"]["trace"][1]["step"] == 2,
+        }
+    }
+}
+
 /// Runs of three turns, so many at once, for so long: how many a second.
-async fn runs(served: &Served, model: &str, at_once: usize, seconds: u64) -> Result<f64, Fail> {
+async fn runs(served: &Served, ask: Ask, at_once: usize, seconds: u64) -> Result<f64, Fail> {
     let (done, until) = (Arc::new(AtomicUsize::new(0)), now() + seconds * 1_000_000_000);
     let began = now();
-    let body = json!({"task": "Look.", "model": model}).to_string();
+    let ask = Arc::new(ask);
     let mut clients = Vec::new();
     for _ in 0..at_once {
-        let (mut client, done, body) = (Client::new(served).await?, Arc::clone(&done), body.clone());
+        let (mut client, done, ask) = (Client::new(served).await?, Arc::clone(&done), Arc::clone(&ask));
         clients.push(tokio::spawn(async move {
             while now() < until {
-                let answer = client.ask("POST", "/api/traces", "prefer: wait=60\r\n", &body).await?;
-                if answer["outcome"]["turns"] != 3 {
+                let answer = client.ask("POST", ask.path, ask.headers, &ask.body).await?;
+                if !(ask.is_answer)(&answer) {
                     return Err::<(), Fail>(format!("a run did not end as it should: {answer}").into());
                 }
                 done.fetch_add(1, Ordering::Relaxed);
@@ -241,11 +273,12 @@ pub fn served(quick: bool) -> Result<Vec<Row>, Fail> {
     std::thread::sleep(Duration::from_millis(300));
     let idle = served.memory("VmRSS:");
     let seconds = if quick { 2 } else { 10 };
-    let rate = tokio.block_on(runs(&served, &model, 32, seconds))?;
+    let rate = tokio.block_on(runs(&served, Ask::trace(&model), 32, seconds))?;
     // What grows once, such as the allocator's own, has grown by now.
     let warm = served.memory("VmRSS:");
-    let more = tokio.block_on(runs(&served, &model, 32, seconds))? * seconds as f64;
+    let more = tokio.block_on(runs(&served, Ask::trace(&model), 32, seconds))? * seconds as f64;
     let left_behind = served.memory("VmRSS:").saturating_sub(warm) as f64 / more;
+    let executed = tokio.block_on(runs(&served, Ask::execute(&model), 32, seconds))?;
     drop(served);
     let fresh = folder()?;
     let Begun { served, .. } = Served::start(fresh.path())?;
@@ -287,6 +320,12 @@ pub fn served(quick: bool) -> Result<Vec<Row>, Fail> {
             ">= 1,500 a second",
             format!("{rate:.0} a second"),
             rate >= 1500.0,
+        ),
+        Row::goal(
+            "server: the same by `/v1/agent_core/execute`",
+            ">= 1,500 a second",
+            format!("{executed:.0} a second"),
+            executed >= 1500.0,
         ),
         Row::goal(
             "server: memory that a run leaves behind",

@@ -291,7 +291,7 @@ pub(crate) fn checking(make: MakePolicy, tools: Tools, others: &'static [&'stati
 /// Holds the rules of a layer to the arguments of the tools that there are. Errors: a rule is about an argument that its tool does
 /// not have.
 fn check_arguments(policy: &Policy, layer: Layer, tools: &Tools) -> Result<(), Error> {
-    if !policy.rules().iter().any(|rule| rule.layer == layer) {
+    if !policy.names_arguments(layer) {
         return Ok(());
     }
     let specs = tools.specs();

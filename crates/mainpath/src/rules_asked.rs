@@ -31,7 +31,8 @@ pub fn sample_in(call: &str, tools: &Tools, workspace: &Workspace, folders: &Fol
 impl Host {
     /// The rules that hold for agents in a folder. Errors: a file of rules cannot be used.
     pub fn rules(&self, folder: &Path) -> Result<Vec<Rule>, Error> {
-        Ok(self.policy(&folder.display().to_string(), &RunRules::default())?.rules().to_vec())
+        let policy = self.policy(&folder.display().to_string(), &RunRules::default())?;
+        Ok(policy.rules().iter().map(|rule| Rule::clone(rule)).collect())
     }
 
     /// What rules would say of a call in a folder, such as `bash(rm -rf build)`, and which of them fit. Errors: it is no call, or a file of

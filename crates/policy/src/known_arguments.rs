@@ -22,6 +22,12 @@ impl Policy {
         }
         Ok(())
     }
+
+    /// Whether a rule of a layer is about arguments of a tool, so that [`Policy::check_arguments`] has something to hold to tools.
+    pub fn names_arguments(&self, layer: Layer) -> bool {
+        let held = self.rules().iter().filter(|rule| rule.layer == layer && rule.ignored.is_none());
+        held.flat_map(|rule| rule.patterns.iter()).any(|pattern| pattern.arguments().is_some())
+    }
 }
 
 /// Where a rule stands, as errors name it.

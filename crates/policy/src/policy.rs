@@ -6,6 +6,7 @@ use crate::pattern::Folders;
 use crate::rule::{Layer, Rule};
 use mainpath_types::{Decision, EffectClass};
 use sha2::{Digest, Sha256};
+use std::sync::{Arc, OnceLock};
 
 /// The rules that come with Mainpath.
 const BUILTIN: &str = include_str!("builtin.toml");
@@ -16,15 +17,23 @@ const BUILTIN_NAME: &str = "builtin.toml";
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     folders: Folders,
-    rules: Vec<Rule>,
+    /// Shared by its copies.
+    rules: Vec<Arc<Rule>>,
     /// Each has the commands of which a command must be one.
-    command_bounds: Vec<Rule>,
-    hash: String,
+    command_bounds: Vec<Arc<Rule>>,
+    /// Made when it is asked for.
+    hash: OnceLock<String>,
 }
 
 impl PartialEq for Policy {
     fn eq(&self, other: &Policy) -> bool {
-        self.hash == other.hash && self.folders == other.folders
+        let says_the_same = |one: &[Arc<Rule>], other: &[Arc<Rule>]| {
+            let pair = |(one, other): (&Arc<Rule>, &Arc<Rule>)| Arc::ptr_eq(one, other) || one.says_the_same(other);
+            one.len() == other.len() && one.iter().zip(other).all(pair)
+        };
+        self.folders == other.folders
+            && says_the_same(&self.rules, &other.rules)
+            && says_the_same(&self.command_bounds, &other.command_bounds)
     }
 }
 
@@ -33,18 +42,14 @@ impl Eq for Policy {}
 impl Policy {
     /// No rules.
     pub fn new(folders: Folders) -> Policy {
-        let mut policy = Policy { folders, ..Policy::default() };
-        policy.rehash();
-        policy
+        Policy { folders, ..Policy::default() }
     }
 
     /// The rules that come with Mainpath. Errors: none, unless Mainpath itself is broken.
     pub fn builtin(folders: Folders) -> Result<Policy, PolicyError> {
         // Its examples are the business of a test, not of every start.
         let rules = parse(Layer::Builtin, BUILTIN_NAME, BUILTIN, &folders)?.rules;
-        let mut policy = Policy { folders, rules, ..Policy::default() };
-        policy.rehash();
-        Ok(policy)
+        Ok(Policy { rules: rules.into_iter().map(Arc::new).collect(), folders, ..Policy::default() })
     }
 
     /// Adds the rules of a file. Those that it switches off must come before; it cannot switch off the organisation's.
@@ -56,7 +61,7 @@ impl Policy {
             let known = self.rules.iter_mut().filter(|rule| rule.id == *id && rule.layer != Layer::Organisation);
             let mut found = false;
             for rule in known {
-                rule.ignored = Some("switched off");
+                Arc::make_mut(rule).ignored = Some("switched off");
                 found = true;
             }
             if !found {
@@ -66,8 +71,8 @@ impl Policy {
                 return Err(PolicyError { place: name.into(), problem });
             }
         }
-        self.rules.extend(parsed.rules);
-        self.rehash();
+        self.rules.extend(parsed.rules.into_iter().map(Arc::new));
+        self.changed();
         Ok(())
     }
 
@@ -76,9 +81,9 @@ impl Policy {
         let from = self.rules.len();
         self.add_file(Layer::Project, name, text)?;
         for rule in self.rules.iter_mut().skip(from).filter(|rule| rule.decision == Decision::Allow) {
-            rule.ignored = Some("the project's policy is not trusted");
+            Arc::make_mut(rule).ignored = Some("the project's policy is not trusted");
         }
-        self.rehash();
+        self.changed();
         Ok(())
     }
 
@@ -92,8 +97,8 @@ impl Policy {
             preset.map_or_else(|| format!("run.{word}.{number}"), |name| format!("preset {name}: {}", short(text)));
         let rule = parse_one(decision, Layer::Run, id, text, &self.folders)
             .map_err(|problem| PolicyError { place: format!("--{word}"), problem })?;
-        self.rules.push(rule);
-        self.rehash();
+        self.rules.push(Arc::new(rule));
+        self.changed();
         Ok(())
     }
 
@@ -104,13 +109,13 @@ impl Policy {
         let patterns: Vec<String> = commands.iter().map(|command| format!("bash({command})")).collect();
         let rule = parse_one(Decision::Allow, Layer::Run, id, &patterns.join("\n"), &self.folders)
             .map_err(|problem| PolicyError { place: "commands".into(), problem })?;
-        self.command_bounds.push(rule);
-        self.rehash();
+        self.command_bounds.push(Arc::new(rule));
+        self.changed();
         Ok(())
     }
 
     /// What [`Policy::bound_commands`] added.
-    pub(crate) fn command_bounds(&self) -> &[Rule] {
+    pub(crate) fn command_bounds(&self) -> &[Arc<Rule>] {
         &self.command_bounds
     }
 
@@ -119,9 +124,9 @@ impl Policy {
         let mut policy = self.clone();
         for (number, text) in (1..).zip(texts) {
             let id = format!("trace.{number}");
-            policy.rules.extend(parse_one(Decision::Allow, Layer::Trace, id, text, &self.folders));
+            policy.rules.extend(parse_one(Decision::Allow, Layer::Trace, id, text, &self.folders).map(Arc::new));
         }
-        policy.rehash();
+        policy.changed();
         policy
     }
 
@@ -132,7 +137,7 @@ impl Policy {
     }
 
     /// The rules in the order in which they were added.
-    pub fn rules(&self) -> &[Rule] {
+    pub fn rules(&self) -> &[Arc<Rule>] {
         &self.rules
     }
 
@@ -143,10 +148,15 @@ impl Policy {
 
     /// The SHA-256 of all that its verdicts follow from, as hexadecimal digits: what a record names it by.
     pub fn hash(&self) -> &str {
-        &self.hash
+        self.hash.get_or_init(|| self.make_hash())
     }
 
-    fn rehash(&mut self) {
+    /// It says something else from now on.
+    fn changed(&mut self) {
+        self.hash = OnceLock::new();
+    }
+
+    fn make_hash(&self) -> String {
         let mut hash = Sha256::new();
         hash.update(format!("{}\0{}\n", self.folders.workspace, self.folders.home));
         if !self.folders.copy_of.is_empty() {
@@ -155,7 +165,7 @@ impl Policy {
         for rule in self.rules.iter().chain(&self.command_bounds) {
             hash.update(rule.fingerprint());
         }
-        self.hash = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
 

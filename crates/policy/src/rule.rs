@@ -122,6 +122,21 @@ impl Rule {
         self.always || self.layer == Layer::Organisation
     }
 
+    /// Whether another rule says the same: as their fingerprints would be.
+    pub(crate) fn says_the_same(&self, other: &Rule) -> bool {
+        let Rule { id, decision, matches, origins, effects, destination, reason, always, layer, ignored, .. } = self;
+        *id == other.id
+            && *decision == other.decision
+            && *matches == other.matches
+            && *origins == other.origins
+            && *effects == other.effects
+            && *destination == other.destination
+            && *reason == other.reason
+            && *always == other.always
+            && *layer == other.layer
+            && *ignored == other.ignored
+    }
+
     /// What is hashed: everything that changes a verdict or what is said of it.
     pub(crate) fn fingerprint(&self) -> String {
         let Rule { id, decision, matches, origins, effects, destination, reason, always, layer, ignored, .. } = self;

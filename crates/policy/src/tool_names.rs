@@ -86,8 +86,10 @@ pub fn check_rule_tool(pattern: &str, tools: &[&str], prefixes: &[&str]) -> Resu
 /// The same for rules of who may mean a tool that comes later: only a slip of the pen is told, the name of a tool that there is but for a
 /// letter or two.
 pub fn check_slip(pattern: &str, tools: &[&str]) -> Result<(), String> {
-    let is_slip = |names: ToolNames| names.near(tools.iter().copied().chain(OWN_TOOLS).collect()).is_some();
-    if named(pattern).is_some_and(is_slip) { check_rule_tool(pattern, tools, &[]) } else { Ok(()) }
+    let Some(names) = named(pattern) else { return Ok(()) };
+    let known: Vec<&str> = tools.iter().copied().chain(OWN_TOOLS).collect();
+    let is_known = known.iter().any(|tool| names.matches(tool));
+    if !is_known && names.near(known).is_some() { check_rule_tool(pattern, tools, &[]) } else { Ok(()) }
 }
 
 /// The tools that a pattern names. What cannot be read is another check's to tell.

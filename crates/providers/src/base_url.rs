@@ -9,6 +9,10 @@ type Inner = url::Url;
 #[cfg(not(feature = "http"))]
 type Inner = std::convert::Infallible;
 
+/// How the names of parameters end that hold a key, without what is no letter or digit.
+#[cfg(feature = "http")]
+const KEY_NAMES: [&str; 7] = ["key", "token", "secret", "password", "passwd", "signature", "sig"];
+
 #[cfg(feature = "http")]
 impl BaseUrl {
     pub fn parse(text: &str) -> Option<BaseUrl> {
@@ -19,6 +23,15 @@ impl BaseUrl {
 
     pub fn has_password(&self) -> bool {
         !self.0.username().is_empty() || self.0.password().is_some()
+    }
+
+    /// The name of a query parameter that holds a key, if one does.
+    pub fn key_in_query(&self) -> Option<String> {
+        let holds_key = |name: &str| {
+            let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+            KEY_NAMES.iter().any(|ending| plain.to_ascii_lowercase().ends_with(ending))
+        };
+        self.0.query_pairs().map(|(name, _)| name.into_owned()).find(|name| holds_key(name))
     }
 
     pub fn host(&self) -> &str {
@@ -70,6 +83,10 @@ impl BaseUrl {
     }
 
     pub fn has_password(&self) -> bool {
+        match self.0 {}
+    }
+
+    pub fn key_in_query(&self) -> Option<String> {
         match self.0 {}
     }
 

@@ -43,6 +43,17 @@ impl Endpoint {
         })
     }
 
+    /// The same, if no key stands in its query: for an address that is recorded.
+    ///
+    /// # Errors
+    /// [`BadBaseUrl::HasKey`].
+    pub(crate) fn recorded(self) -> Result<Endpoint, BadBaseUrl> {
+        match self.base_url.key_in_query() {
+            Some(parameter) => Err(BadBaseUrl::HasKey { host: self.base_url.host().into(), parameter }),
+            None => Ok(self),
+        }
+    }
+
     /// Makes this path part of the base address, unless it ends in it already.
     pub(crate) fn enter(&mut self, path: &str) {
         let base = self.base_url.path().trim_end_matches('/');
@@ -110,6 +121,17 @@ pub enum BadBaseUrl {
     /// A user name or password in the address.
     #[error("the address of {0} contains a user name or password; leave it out and set the key's variable instead")]
     HasPassword(String),
+    /// A key in the query of an address that stands in a model's name, which is recorded.
+    #[error(
+        "the address of {host} holds a key in its query ({parameter}=…), and would be recorded with it; set the key's variable, or name the \
+         server in the configuration ([providers.NAME] with base_url)"
+    )]
+    HasKey {
+        /// Whose address.
+        host: String,
+        /// The parameter's name.
+        parameter: String,
+    },
 }
 
 /// A key. Nothing prints it.
@@ -216,6 +238,19 @@ mod tests {
             "the address of host contains a user name or password; leave it out and set the key's variable instead"
         );
         assert!(!refused("htp://me:hunter2@host").contains("hunter2"));
+    }
+
+    #[test]
+    fn an_address_that_is_recorded_holds_no_key_in_its_query() {
+        let refused = |query: &str| {
+            let endpoint = Endpoint::new(&format!("https://host/v1?{query}")).unwrap().recorded();
+            endpoint.err().map(|why| why.to_string())
+        };
+        for parameter in ["api_key", "api-key", "key", "Access-Token", "subscription-key", "sig"] {
+            let why = refused(&format!("a=1&{parameter}=hunter2")).unwrap();
+            assert!(why.contains(&format!("({parameter}=…)")) && !why.contains("hunter2"), "{why}");
+        }
+        assert_eq!(refused("api-version=1&monkey-business=2&tokens=3"), None);
     }
 
     #[test]

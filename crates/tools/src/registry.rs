@@ -9,7 +9,7 @@ use crate::{DynTool, Fut, ProbeAnswer, Problem, Scene, Tool, ToolContext, ToolDo
 use crate::{ExpandWindow, GoalTool, ListCalls, LoadOlderMessages, RecallResult};
 use crate::{ProcessList, ProcessOutput, ProcessStop, Sandbox};
 use mainpath_policy::{CallFacts, PathFact};
-use mainpath_types::{Asking, Millis, Origin, Part, RateLimit, ToolOutput, ToolSpec, own_tool_name};
+use mainpath_types::{Asking, EffectClass, Millis, Origin, Part, RateLimit, ToolOutput, ToolSpec, own_tool_name};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -181,6 +181,11 @@ impl Tools {
 
     /// The tools as models see them, in the order of their names, hidden ones left out.
     pub fn specs(&self) -> Vec<ToolSpec> {
+        self.specs_of(|_| true)
+    }
+
+    /// Those of the same whose names are wanted.
+    pub fn specs_of(&self, wanted: impl Fn(&str) -> bool) -> Vec<ToolSpec> {
         let spec = |entry: &Arc<Entry>| ToolSpec {
             name: entry.name.clone(),
             description: entry.doc.description.clone(),
@@ -191,7 +196,16 @@ impl Tools {
             max_calls: None,
             rate: entry.doc.rate.map(|rate| RateLimit { calls: rate.calls, per_ms: millis(rate.per) }),
         };
-        self.entries().values().filter(|entry| !entry.doc.hidden).map(spec).collect()
+        let mut entries = Vec::new();
+        // Whoever is asked which are wanted may look into the registry.
+        entries.extend(self.entries().values().filter(|entry| !entry.doc.hidden).cloned());
+        entries.iter().filter(|entry| wanted(&entry.name)).map(spec).collect()
+    }
+
+    /// The names of the tools whose calls have this effect, in their order, hidden ones left out.
+    pub fn with_effect(&self, effect: EffectClass) -> Vec<String> {
+        let has = |entry: &&Arc<Entry>| !entry.doc.hidden && entry.doc.effect == effect;
+        self.entries().values().filter(has).map(|entry| entry.name.clone()).collect()
     }
 
     /// The names of all tools, the hidden ones too, in their order.

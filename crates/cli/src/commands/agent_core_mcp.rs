@@ -70,13 +70,12 @@ impl Core {
         };
         // Whoever asked has gone when this is dropped: nobody else knows of the run.
         let mut open = Open { trace: run.trace().clone(), is_over: false };
-        run.outcome().await.map_err(|error| error.message().to_string())?;
+        let executed = run.executed().await.map_err(|error| error.message().to_string())?;
         open.is_over = true;
         if let Some(logs) = self.host.logs() {
             let written = views::write(logs.at(open.trace.id())).await;
             written.map_err(|error| error.to_string())?;
         }
-        let executed = open.trace.executed().await.map_err(|error| error.message().to_string())?;
         Ok(json!(executed))
     }
 }

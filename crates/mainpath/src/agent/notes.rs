@@ -49,13 +49,17 @@ pub fn read(workspace: &Path, protected: &[PathBuf]) -> Vec<Note> {
 pub(crate) fn repository_root(workspace: &Path) -> &Path {
     let owner = |folder: &Path| folder.metadata().map(|data| data.uid()).ok();
     let is_root = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
+    let Some(root) = workspace.ancestors().find(is_root) else { return workspace };
     let own = owner(workspace);
-    let ours = |folder: &&Path| owner(folder) == own;
-    workspace.ancestors().take_while(ours).find(is_root).unwrap_or(workspace)
+    let is_ours =
+        workspace.ancestors().take_while(|folder| folder.starts_with(root)).all(|folder| owner(folder) == own);
+    if is_ours { root } else { workspace }
 }
 
 /// A file's text: a regular file that lies in the repository, whatever a link says.
 fn text_of(file: &Path, root: &Path, protected: &[PathBuf]) -> Option<String> {
+    // Most folders have none, which is sooner known than where it would lead.
+    file.symlink_metadata().ok()?;
     let real = file.canonicalize().ok()?;
     let inside = real.starts_with(root) && !protected.iter().any(|folder| real.starts_with(folder));
     // Looked at before it is opened: opening a pipe would wait for its other end.

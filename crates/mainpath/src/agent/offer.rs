@@ -68,19 +68,16 @@ pub(super) fn allowed_by_preset(
 /// The tools that a spec's caller allows. What only looks back into the conversation is always there: without it, what a
 /// request leaves out could not be found again.
 pub(super) fn held_to(allowed: &[String], tools: &Tools) -> Vec<ToolSpec> {
-    let specs = tools.specs();
     if allowed.is_empty() {
-        return specs;
+        return tools.specs();
     }
     let read: Vec<ToolNames> = allowed.iter().filter_map(|names| names.parse().ok()).collect();
     let hidden = tools.hidden();
     let is_hidden = |names: &ToolNames| hidden.iter().any(|tool| names.matches(tool));
     let reaches = allowed.iter().any(|names| names.starts_with(MCP)) || read.iter().any(is_hidden);
-    let may = |tool: &ToolSpec| {
-        let name = tool.name.as_str();
+    tools.specs_of(|name| {
         read.iter().any(|names| names.matches(name)) || is_look_back(name) || reaches && REACHING.contains(&name)
-    };
-    specs.into_iter().filter(may).collect()
+    })
 }
 
 /// Takes out of a spec the tools of which a rule denies every call: the model need not know of them.

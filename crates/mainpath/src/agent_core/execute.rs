@@ -151,8 +151,7 @@ fn wrong_tools<'a>(host: &Host, allowed: impl Iterator<Item = (usize, &'a str)>)
 
 /// The tools that wait for a person.
 fn asking(host: &Host) -> Vec<String> {
-    let tools = host.tools().specs().into_iter();
-    tools.filter(|tool| tool.effect == EffectClass::AskPerson).map(|tool| tool.name).collect()
+    host.tools().with_effect(EffectClass::AskPerson)
 }
 
 fn wrong_model(host: &Host, model: &str) -> Option<WrongField> {

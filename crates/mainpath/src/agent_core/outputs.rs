@@ -1,10 +1,10 @@
 //! What came of a run, as whoever called it reads it. It is computed from the log, in which no secret stands.
 
-use crate::trace::Read;
-use crate::{Error, Trace};
-use mainpath_core::{Bodies, Call, Item, Shown, arguments_in, message};
+use crate::run::{Ended, Whole};
+use crate::{Error, Run, Trace};
+use mainpath_core::{Bodies, Call, Item, Shown, State, arguments_in, message};
 use mainpath_runtime::run_stats::runs;
-use mainpath_runtime::{Hydrated, views};
+use mainpath_runtime::{Events, Hydrated, views};
 use mainpath_types::{CallId, Event, EventKind, FinishReason, Part, Resolution, TraceId, text_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -79,25 +79,46 @@ impl Trace {
     /// What came of its last run, as whoever calls the agent core reads it. Errors: there was none, or it has not ended.
     pub async fn executed(&self) -> Result<Executed, Error> {
         let read = self.look().await?;
+        let stats = runs(self.id(), &read.log.events).pop();
+        let ended = Ended { state: &read.state, stats: stats.as_ref(), bodies: &*read };
+        self.executed_in(ended, read.log.events.iter()).await
+    }
+
+    /// The same of a log whose last run has ended.
+    pub(crate) async fn executed_in<'a>(
+        &self,
+        ended: Ended<'a>,
+        events: impl DoubleEndedIterator<Item = &'a Event> + Clone,
+    ) -> Result<Executed, Error> {
+        let Ended { state, stats, bodies } = ended;
         let store = self.host().at(self.id());
-        let ending = views::ending(store.scoped(), &read.state, &*read).await?;
+        let ending = views::ending(store.scoped(), state, bodies).await?;
         let Some(ending) = ending else { return Err(self.unfinished().await?) };
-        let mut whole = Hydrated::with_lines(&*read);
+        let mut whole = Hydrated::with_lines(bodies);
         let mut trace = Vec::new();
-        for made in calls_of_last_run(&read.log.events) {
-            let Some(row) = read.state.calls.get(made.call).filter(|row| row.result > 0) else { continue };
+        for made in calls_of_last_run(events) {
+            let Some(row) = state.calls.get(made.call).filter(|row| row.result > 0) else { continue };
             whole.load(store.scoped(), row.result).await?;
-            trace.push(step(&read, &whole, row, &made));
+            trace.push(step(state, &whole, row, &made));
         }
-        let stats = runs(self.id(), &read.log.events).pop().unwrap_or_default();
-        let used = stats.counts.tools.into_iter().map(|(tool, stats)| {
+        let used = stats.into_iter().flat_map(|stats| &stats.counts.tools).map(|(tool, stats)| {
             let count = stats.ran.saturating_add(stats.broken_off);
-            (tool, UsedTool { count, total_ms: stats.total_ms.saturating_add(stats.broken_off_ms) })
+            (tool.clone(), UsedTool { count, total_ms: stats.total_ms.saturating_add(stats.broken_off_ms) })
         });
         let used_tools = used.filter(|(_, used)| used.count > 0).collect();
         let agent_core =
             AgentCoreOutput { final_answer: ending.answer, trace, used_tools, finish_reason: ending.reason };
         Ok(Executed { outputs: Outputs { agent_core }, trace_id: self.id().clone() })
+    }
+}
+
+impl Run {
+    /// Waits until it has ended, and gives what came of it as [`Trace::executed`] does. Errors: as [`Run::outcome`]'s.
+    pub async fn executed(mut self) -> Result<Executed, Error> {
+        let trace = self.trace().clone();
+        let Some(Whole { state, stats, events }) = self.to_its_end().await? else { return trace.executed().await };
+        let ended = Ended { state, stats, bodies: &Events(events) };
+        trace.executed_in(ended, events.iter().map(AsRef::as_ref)).await
     }
 }
 
@@ -111,12 +132,12 @@ struct Made {
 }
 
 /// The calls of the last run, those that only look back into the conversation left out.
-fn calls_of_last_run(events: &[Event]) -> Vec<Made> {
-    let began = events.iter().rposition(|event| matches!(event.kind, EventKind::RunStarted(_))).unwrap_or(0);
-    let (before, run) = events.split_at(began);
-    let earlier = before.iter().map(|event| event.turn).max().unwrap_or(0);
+fn calls_of_last_run<'a>(events: impl DoubleEndedIterator<Item = &'a Event> + Clone) -> Vec<Made> {
+    let begins = |event: &&Event| matches!(event.kind, EventKind::RunStarted(_));
+    let began = events.clone().rev().find(begins).map_or(0, |event| event.id);
+    let earlier = events.clone().take_while(|event| event.id < began).map(|event| event.turn).max().unwrap_or(0);
     let mut made = Vec::new();
-    for event in run {
+    for event in events.skip_while(|event| event.id < began) {
         let step = event.turn.saturating_sub(earlier);
         match &event.kind {
             EventKind::ModelFinished(data) if !data.aside => {
@@ -129,12 +150,12 @@ fn calls_of_last_run(events: &[Event]) -> Vec<Made> {
     made
 }
 
-fn step(read: &Read, bodies: &Hydrated<'_>, row: &Call, made: &Made) -> Step {
+fn step(state: &State, bodies: &Hydrated<'_>, row: &Call, made: &Made) -> Step {
     let arguments = bodies.get(row.arguments).and_then(|kind| arguments_in(kind, row.id)).unwrap_or_default();
     let args = serde_json::from_str(arguments).unwrap_or_else(|_| arguments.into());
     let item = Item::Result { seq: row.id.seq, call: row.id, event: row.result, shown: Shown::Whole };
-    let shown = message(&read.state, bodies, &item).map(|message| message.parts).unwrap_or_default();
-    let Ended { elapsed_ms, error } = ended(bodies, row);
+    let shown = message(state, bodies, &item).map(|message| message.parts).unwrap_or_default();
+    let Took { elapsed_ms, error } = took(bodies, row);
     let tool = row.tool.as_deref().unwrap_or(&made.named).to_string();
     Step { step: made.step, action: Action { tool, args }, observation: words(&shown), elapsed_ms, error }
 }
@@ -148,13 +169,13 @@ fn words(parts: &[Part]) -> String {
     parts.iter().map(of).collect::<Vec<_>>().join("\n")
 }
 
-struct Ended {
+struct Took {
     elapsed_ms: u64,
     error: Option<String>,
 }
 
 /// How a call ended.
-fn ended(bodies: &Hydrated<'_>, row: &Call) -> Ended {
+fn took(bodies: &Hydrated<'_>, row: &Call) -> Took {
     let at_once = |resolution| match resolution {
         Resolution::Ok => None,
         Resolution::Denied => Some("denied".to_string()),
@@ -164,12 +185,12 @@ fn ended(bodies: &Hydrated<'_>, row: &Call) -> Ended {
     match bodies.get(row.result) {
         Some(EventKind::CallResolved(data)) => {
             let error = data.failure();
-            Ended { elapsed_ms: data.elapsed_ms, error }
+            Took { elapsed_ms: data.elapsed_ms, error }
         }
         Some(EventKind::ModelFinished(data)) => {
             let ended = data.call(row.id.index).and_then(|call| call.planned.ended());
-            Ended { elapsed_ms: 0, error: ended.and_then(|(resolution, _)| at_once(resolution)) }
+            Took { elapsed_ms: 0, error: ended.and_then(|(resolution, _)| at_once(resolution)) }
         }
-        _ => Ended { elapsed_ms: 0, error: None },
+        _ => Took { elapsed_ms: 0, error: None },
     }
 }

@@ -2,7 +2,7 @@
 
 use super::bound::Bound;
 use super::pending::first_open;
-use super::seen::Seen;
+use super::seen::{Seen, Whole};
 use super::telling::Telling;
 use crate::event::RunEvent;
 use crate::{Error, ErrorKind, Trace};
@@ -43,6 +43,13 @@ pub(super) struct Finished {
     pub event: EventId,
     /// The log up to there, if nobody looked at it.
     pub seen: Option<Seen>,
+}
+
+impl Finished {
+    /// What was seen of the log with all of its events, if nobody looked at it and all were kept.
+    pub fn whole(&self) -> Option<Whole<'_>> {
+        self.seen.as_ref().and_then(Seen::whole)
+    }
 }
 
 /// What is followed.

@@ -9,9 +9,11 @@ mod record;
 mod seen;
 mod telling;
 
+pub(crate) use outcome::Ended;
 pub use outcome::{Outcome, Status};
 pub use pending::{Unasked, WaitingCalls};
 pub use record::{RunRecord, SaidInTurn, is_turn};
+pub(crate) use seen::Whole;
 
 use crate::event::RunEvent;
 use crate::trace::{Point, Read};
@@ -20,7 +22,7 @@ use crate::watching::WatchFrom;
 use crate::{Error, ErrorKind, Trace};
 use bound::Bound;
 use family::Family;
-use following::{Follow, Followed, Following};
+use following::{Finished, Follow, Followed, Following};
 use futures_util::{Stream, StreamExt};
 use mainpath_runtime::{Mail, Phase};
 use mainpath_types::{CallId, EventId, Part, Seq};
@@ -94,7 +96,16 @@ impl Run {
         self.outcome_with(|_| {}).await
     }
 
-    /// The same; each event is given to `on_event` as it happens.
+    /// Waits until the run has ended. Gives the log up to there, if all of it was kept. Errors: as [`Run::outcome`]'s.
+    pub(crate) async fn to_its_end(&mut self) -> Result<Option<Whole<'_>>, Error> {
+        self.followed.is_unseen.store(true, Ordering::Relaxed);
+        while let Some(event) = self.next().await {
+            event?;
+        }
+        Ok(self.followed.finished.get().and_then(Finished::whole))
+    }
+
+    /// The same as [`Run::outcome`]; each event is given to `on_event` as it happens.
     pub async fn outcome_with(mut self, mut on_event: impl FnMut(&RunEvent)) -> Result<Outcome, Error> {
         while let Some(event) = self.next().await {
             on_event(&event?);

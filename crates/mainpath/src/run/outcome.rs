@@ -1,6 +1,7 @@
 //! How a run ended, and how a trace stands.
 
 use super::following::Finished;
+use super::seen::Whole;
 use crate::trace::Read;
 use crate::{Error, ErrorKind, Trace};
 use mainpath_core::{Bodies, State, pending};
@@ -94,9 +95,10 @@ impl Trace {
 
     /// The same for one that was followed to its end.
     pub(super) async fn outcome_of(&self, finished: &Finished) -> Result<Outcome, Error> {
-        let seen = finished.seen.as_ref().and_then(|seen| Some((seen, seen.events.as_ref()?)));
-        let Some((seen, events)) = seen else { return self.outcome_at(finished.event).await };
-        let ended = Ended { state: seen.state(), stats: seen.runs.last_ended(), bodies: &Events(events) };
+        let Some(Whole { state, stats, events }) = finished.whole() else {
+            return self.outcome_at(finished.event).await;
+        };
+        let ended = Ended { state, stats, bodies: &Events(events) };
         let outcome = self.ended_in(ended, events.iter().map(AsRef::as_ref)).await?;
         outcome.ok_or_else(|| ends_none(finished.event))
     }
@@ -161,12 +163,13 @@ impl Trace {
 }
 
 /// A log whose last run has ended.
-struct Ended<'a> {
+pub(crate) struct Ended<'a> {
     /// The state that its events make.
-    state: &'a State,
+    pub state: &'a State,
     /// What is counted of its last run.
-    stats: Option<&'a RunStats>,
-    bodies: &'a (dyn Bodies + Send + Sync),
+    pub stats: Option<&'a RunStats>,
+    /// The bodies of its events.
+    pub bodies: &'a (dyn Bodies + Send + Sync),
 }
 
 fn ends_none(event: EventId) -> Error {

@@ -1,7 +1,7 @@
 //! What is seen of a run whose end alone counts: enough to tell how it ended, without a look at its log.
 
 use mainpath_core::State;
-use mainpath_runtime::run_stats::RunCounting;
+use mainpath_runtime::run_stats::{RunCounting, RunStats};
 use mainpath_types::{Event, EventId, TraceId};
 use std::sync::Arc;
 
@@ -16,7 +16,24 @@ pub(super) struct Seen {
     pub events: Option<Vec<Arc<Event>>>,
 }
 
+/// A log of which all was kept.
+#[derive(Clone, Copy)]
+pub(crate) struct Whole<'a> {
+    /// The state that it makes.
+    pub state: &'a State,
+    /// What is counted of its last run that has ended.
+    pub stats: Option<&'a RunStats>,
+    /// Its events, from the first one on.
+    pub events: &'a [Arc<Event>],
+}
+
 impl Seen {
+    /// The log, if all of it was kept.
+    pub fn whole(&self) -> Option<Whole<'_>> {
+        let events = self.events.as_ref()?;
+        Some(Whole { state: self.runs.state(), stats: self.runs.last_ended(), events })
+    }
+
     /// Before the first event.
     pub fn new(trace: TraceId) -> Seen {
         Seen { runs: RunCounting::new(trace), events: Some(Vec::new()) }

@@ -88,7 +88,10 @@ impl ProviderProfile {
             (None, Some((variable, value))) => (Some(variable.to_owned()), self.with_scheme(&value)),
             (None, None) => (None, self.base_url.clone().unwrap_or_default()),
         };
-        let mut endpoint = Endpoint::new(&given).map_err(|why| BadAddress { variable, why })?;
+        let endpoint = Endpoint::new(&given);
+        // An address in a model's name is recorded with it.
+        let endpoint = if url.is_some() { endpoint.and_then(Endpoint::recorded) } else { endpoint };
+        let mut endpoint = endpoint.map_err(|why| BadAddress { variable, why })?;
         endpoint.enter(&self.path);
         endpoint.key = self.key(env).map(|(_, key)| key);
         endpoint.headers.clone_from(&self.headers);

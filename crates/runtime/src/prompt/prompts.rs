@@ -4,20 +4,31 @@
 use mainpath_types::{Dialect, Spec};
 use minijinja::{Environment, UndefinedBehavior, Value, context};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// The templates of a dialect, in the order in which they are put together.
 const NAMES: [&str; 3] = ["system", "developer", "few_shot"];
 
-const AGENT_CORE: [&str; 3] = [
-    include_str!("../../prompts/agent_core/system.j2"),
-    include_str!("../../prompts/agent_core/developer.j2"),
-    include_str!("../../prompts/agent_core/few_shot.j2"),
+/// The templates that come with Mainpath.
+const BUNDLED: [(&str, &str); 6] = [
+    ("agent_core/system.j2", include_str!("../../prompts/agent_core/system.j2")),
+    ("agent_core/developer.j2", include_str!("../../prompts/agent_core/developer.j2")),
+    ("agent_core/few_shot.j2", include_str!("../../prompts/agent_core/few_shot.j2")),
+    ("skills/system.j2", include_str!("../../prompts/skills/system.j2")),
+    ("skills/developer.j2", include_str!("../../prompts/skills/developer.j2")),
+    ("skills/few_shot.j2", include_str!("../../prompts/skills/few_shot.j2")),
 ];
-const SKILLS: [&str; 3] = [
-    include_str!("../../prompts/skills/system.j2"),
-    include_str!("../../prompts/skills/developer.j2"),
-    include_str!("../../prompts/skills/few_shot.j2"),
-];
+
+/// Where templates are rendered. The bundled ones are read once.
+static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    for (name, source) in BUNDLED {
+        // One that cannot be read is told when it is asked for.
+        let _ = environment.add_template(name, source);
+    }
+    environment
+});
 
 /// Why there is no system text. One line for people.
 #[derive(Debug, thiserror::Error)]
@@ -51,12 +62,10 @@ pub enum PromptError {
 /// # Errors
 /// [`PromptError`].
 pub fn text_protocol_prompt(spec: &Spec, instructions: &str, own: Option<&Path>) -> Result<String, PromptError> {
-    let (dialect, bundled) = match spec.text.dialect {
-        Dialect::AgentCore => ("agent_core", AGENT_CORE),
-        Dialect::Skills => ("skills", SKILLS),
+    let dialect = match spec.text.dialect {
+        Dialect::AgentCore => "agent_core",
+        Dialect::Skills => "skills",
     };
-    let mut environment = Environment::new();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
     let seconds = |ms: Option<u64>| ms.map(|ms| ms.div_ceil(1_000));
     let tool = |tool: &mainpath_types::ToolSpec| {
         context! { name => tool.name, description => tool.description, schema => tool.input_schema.to_string() }
@@ -79,17 +88,15 @@ pub fn text_protocol_prompt(spec: &Spec, instructions: &str, own: Option<&Path>)
         model => spec.model,
     };
     let mut parts = Vec::new();
-    for (name, bundled) in NAMES.into_iter().zip(bundled) {
-        let name = format!("{dialect}/{name}.j2");
-        let (name, source) = match own.map(|own| own.join(&name)) {
-            Some(file) => match std::fs::read_to_string(&file) {
-                Ok(source) => (file.display().to_string(), source),
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => (name, bundled.to_string()),
-                Err(problem) => return Err(PromptError::Read { file, problem }),
-            },
-            None => (name, bundled.to_string()),
+    for name in NAMES {
+        let mut name = format!("{dialect}/{name}.j2");
+        let rendered = match own.map(|own| own.join(&name)).map(read_own).transpose()?.flatten() {
+            Some(Own { file, source }) => {
+                name = file;
+                ENVIRONMENT.render_named_str(&name, &source, &values)
+            }
+            None => ENVIRONMENT.get_template(&name).and_then(|template| template.render(&values)),
         };
-        let rendered = environment.render_named_str(&name, &source, &values);
         let text = rendered.map_err(|error| PromptError::Render {
             name,
             line: error.line().unwrap_or(0),
@@ -99,6 +106,21 @@ pub fn text_protocol_prompt(spec: &Spec, instructions: &str, own: Option<&Path>)
     }
     parts.retain(|part| !part.is_empty());
     Ok(parts.join("\n\n"))
+}
+
+/// A template of the user's.
+struct Own {
+    file: String,
+    source: String,
+}
+
+/// The template in a file, if there is one. Errors: it cannot be read.
+fn read_own(file: PathBuf) -> Result<Option<Own>, PromptError> {
+    match std::fs::read_to_string(&file) {
+        Ok(source) => Ok(Some(Own { file: file.display().to_string(), source })),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(problem) => Err(PromptError::Read { file, problem }),
+    }
 }
 
 #[cfg(test)]
