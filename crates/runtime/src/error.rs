@@ -36,7 +36,9 @@ impl From<DriveError> for RuntimeError {
             DriveError::Store(error) => RuntimeError::Store(error),
             DriveError::Refused(refusal) => RuntimeError::Refused(refusal),
             DriveError::Exists(trace) => RuntimeError::Exists(trace),
-            DriveError::Unwritable { cause, .. } => RuntimeError::Unwritable { problem: error.to_string(), cause },
+            DriveError::Unwritable { cause, .. } | DriveError::NotBegun { cause, .. } => {
+                RuntimeError::Unwritable { problem: error.to_string(), cause }
+            }
             DriveError::TakenOver | DriveError::Spec(_) => RuntimeError::Trace(error.to_string()),
         }
     }

@@ -230,7 +230,7 @@ impl Shared {
         };
         if let Err(error) = begun.await {
             driver.discard().await;
-            return Err(error);
+            return Err(error.of_beginning());
         }
         driver.begun_with(prepared);
         Ok(driver)

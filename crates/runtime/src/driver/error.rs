@@ -15,6 +15,8 @@ pub(crate) enum DriveError {
     Exists(TraceId),
     #[error("the log cannot be written ({problem}); nothing acknowledged is lost; fix that, then resume the trace")]
     Unwritable { problem: String, cause: std::io::ErrorKind },
+    #[error("the log cannot be written ({problem}); the trace was not begun, and nothing of it is kept")]
+    NotBegun { problem: String, cause: std::io::ErrorKind },
     #[error("the log was taken over by another process")]
     TakenOver,
     #[error("{0}")]
@@ -22,6 +24,14 @@ pub(crate) enum DriveError {
 }
 
 impl DriveError {
+    /// The same of a trace that was not there before, and is not there now.
+    pub fn of_beginning(self) -> DriveError {
+        match self {
+            DriveError::Unwritable { problem, cause } => DriveError::NotBegun { problem, cause },
+            other => other,
+        }
+    }
+
     /// The log cannot be written, and not for want of what the system could give.
     pub fn unwritable(problem: impl Into<String>) -> DriveError {
         DriveError::Unwritable { problem: problem.into(), cause: std::io::ErrorKind::Other }

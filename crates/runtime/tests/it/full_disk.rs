@@ -53,6 +53,7 @@ async fn a_trace_that_finds_no_room_for_its_beginning_is_refused_at_once_and_lea
             }
             Err(RuntimeError::Unwritable { problem, cause }) => {
                 assert!(is_clear(&problem) && !is_there, "{n}: {problem}");
+                assert!(problem.ends_with("; the trace was not begun, and nothing of it is kept"), "{n}: {problem}");
                 assert_eq!(cause, std::io::ErrorKind::StorageFull, "{n}");
                 // The same id is free.
                 runtime.start(&local(), &trace, place.spec(), Mail::message("do all")).await.unwrap();

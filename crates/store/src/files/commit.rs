@@ -295,7 +295,7 @@ impl Committer {
 
 fn give_up(append: Append, what: &str, e: &io::Error) {
     let Append { owned, answer, .. } = append;
-    let unknown = owned.lose(&format!("cannot {what} its log: {e}"), e.kind());
+    let unknown = owned.lose(&format!("{what}: {e}"), e.kind());
     drop(owned);
     let _ = answer.send(unknown);
 }

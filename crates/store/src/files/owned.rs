@@ -126,7 +126,7 @@ impl Owned {
         let mut state = self.state();
         state.lost = true;
         state.rest();
-        Appended::Unknown { problem: format!("{problem}; trace {} has to be opened again", self.trace), cause }
+        Appended::Unknown { problem: problem.into(), cause }
     }
 }
 
