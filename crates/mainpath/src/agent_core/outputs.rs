@@ -116,7 +116,7 @@ impl Run {
     /// Waits until it has ended, and gives what came of it as [`Trace::executed`] does. Errors: as [`Run::outcome`]'s.
     pub async fn executed(mut self) -> Result<Executed, Error> {
         let trace = self.trace().clone();
-        let Some(Whole { state, stats, events }) = self.to_its_end().await? else { return trace.executed().await };
+        let Some(Whole { state, stats, events }) = self.wait_for_end().await? else { return trace.executed().await };
         let ended = Ended { state, stats, bodies: &Events(events) };
         trace.executed_in(ended, events.iter().map(AsRef::as_ref)).await
     }

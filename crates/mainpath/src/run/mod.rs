@@ -97,7 +97,7 @@ impl Run {
     }
 
     /// Waits until the run has ended. Gives the log up to there, if all of it was kept. Errors: as [`Run::outcome`]'s.
-    pub(crate) async fn to_its_end(&mut self) -> Result<Option<Whole<'_>>, Error> {
+    pub(crate) async fn wait_for_end(&mut self) -> Result<Option<Whole<'_>>, Error> {
         self.followed.is_unseen.store(true, Ordering::Relaxed);
         while let Some(event) = self.next().await {
             event?;
