@@ -2,7 +2,7 @@
 
 use crate::driver::error::DriveError;
 use mainpath_core::Refusal;
-use mainpath_store::StoreError;
+use mainpath_store::{StoreError, is_no_room};
 use mainpath_types::TraceId;
 
 /// Why something could not be done. One line for people each.
@@ -28,6 +28,19 @@ pub enum RuntimeError {
     /// The trace cannot be driven.
     #[error("{0}")]
     Trace(String),
+}
+
+impl RuntimeError {
+    /// The same of a trace that was not there before, and is not there now.
+    pub(crate) fn of_beginning(self) -> RuntimeError {
+        match self {
+            RuntimeError::Store(error) => DriveError::Store(error).of_beginning().into(),
+            RuntimeError::Unwritable { cause, .. } if is_no_room(cause) => {
+                DriveError::NotBegun { problem: cause.to_string(), cause }.into()
+            }
+            other => other,
+        }
+    }
 }
 
 impl From<DriveError> for RuntimeError {

@@ -217,7 +217,8 @@ impl Shared {
         handle: &Arc<Handle>,
     ) -> Result<Driver, DriveError> {
         let Beginning { begun: Begun { spec, prepared }, said } = beginning;
-        let mut driver = Driver::open(Arc::clone(self), Arc::clone(handle), scope.clone(), trace, true).await?;
+        let opened = Driver::open(Arc::clone(self), Arc::clone(handle), scope.clone(), trace, true).await;
+        let mut driver = opened.map_err(DriveError::of_beginning)?;
         let mut beginning = vec![InputKind::SetSpec { spec, by: Some(scope.principal.clone()) }];
         let begun = async {
             for mail in said {

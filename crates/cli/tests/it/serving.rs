@@ -426,6 +426,9 @@ fn a_full_disk_is_507_and_heals_by_itself() {
         for body in [&body, &told.to_string(), &long.to_string()] {
             let (status, problem) = served.ask("POST", "/api/traces", "", body);
             assert_eq!(status, 507, "{room} bytes for {body}: {problem}");
+            let said = problem["detail"].as_str().unwrap();
+            let end = "; the trace was not begun, and nothing of it is kept";
+            assert!(said.starts_with("the log cannot be written (") && said.ends_with(end), "{room} bytes: {said}");
         }
         limit(None);
         assert_eq!(there(), before, "{room} bytes");

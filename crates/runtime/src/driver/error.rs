@@ -1,7 +1,7 @@
 //! Why a trace cannot be driven on.
 
 use mainpath_core::Refusal;
-use mainpath_store::StoreError;
+use mainpath_store::{StoreError, is_no_room};
 use mainpath_types::TraceId;
 
 /// Why a trace cannot be driven on.
@@ -28,6 +28,9 @@ impl DriveError {
     pub fn of_beginning(self) -> DriveError {
         match self {
             DriveError::Unwritable { problem, cause } => DriveError::NotBegun { problem, cause },
+            DriveError::Store(StoreError::Io { source, .. }) if is_no_room(source.kind()) => {
+                DriveError::NotBegun { problem: source.to_string(), cause: source.kind() }
+            }
             other => other,
         }
     }

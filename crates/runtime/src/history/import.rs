@@ -1,5 +1,6 @@
 //! Conversations in and out: taking in what was said elsewhere, and giving out what a trace would show next.
 
+use crate::driver::error::DriveError;
 use crate::error::RuntimeError;
 use crate::history::views::summarised;
 use crate::prompt::gone::Gone;
@@ -107,7 +108,7 @@ impl<'a> Intake<'a> {
         match self.store.store.append(&self.lease, self.head, std::mem::take(&mut self.batch)).await {
             Appended::Committed { head } => self.head = head,
             Appended::Refused(refused) => return Err(RuntimeError::Trace(refused.to_string())),
-            Appended::Unknown { problem, cause } => return Err(RuntimeError::Unwritable { problem, cause }),
+            Appended::Unknown { problem, cause } => return Err(DriveError::Unwritable { problem, cause }.into()),
         }
         Ok(())
     }
@@ -177,16 +178,20 @@ pub async fn import(
     from: Origin<'_>,
 ) -> Result<usize, RuntimeError> {
     let is_new = spec.is_some();
-    let mut intake = Intake::open(at, vault, spec, from.now).await?;
-    if is_new && intake.head > 0 {
+    let opened = Intake::open(at, vault, spec, from.now).await;
+    if !is_new {
+        return opened?.add(messages, from).await;
+    }
+    let mut intake = opened.map_err(RuntimeError::of_beginning)?;
+    if intake.head > 0 {
         return Err(RuntimeError::Exists(at.trace.clone()));
     }
     let added = intake.add(messages, from).await;
-    if is_new && added.is_err() {
+    if added.is_err() {
         // Nobody was told that it began: who asks for the same again must not find a part of it.
         let _ = at.store.discard(at.scope, &intake.lease, intake.head).await;
     }
-    added
+    added.map_err(RuntimeError::of_beginning)
 }
 
 /// What people, models and tools said elsewhere is redacted as if it had been said here.
