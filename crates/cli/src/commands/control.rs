@@ -24,6 +24,7 @@ use mainpath::tools::Schema;
 use mainpath::trace::offered_rule;
 use mainpath::types::{CallId, EffectClass, MessageMode, RUN_SCRIPT, TraceId};
 use mainpath::{Logs, spec_of};
+use mainpath_server::served_at;
 use std::io::IsTerminal;
 
 /// `mainpath steer` and `mainpath next`
@@ -182,6 +183,8 @@ async fn say(args: SayArgs, mode: MessageMode, when: &str) -> Result<Exit, Failu
         let is_asked =
             mode == MessageMode::Steer && state.turn_calls().iter().any(|call| call.state == CallState::Asked);
         out(&format!("{trace} {}", if is_asked { "reads it now and skips the open call" } else { when }))?;
+    } else if served_at(&logs.home.data.join("server")).is_some() {
+        out(&format!("queued; the server continues {trace} if it has started it; otherwise: mainpath resume {trace}"))?;
     } else {
         out(&format!("queued; {trace} is not running: mainpath resume {trace}"))?;
     }

@@ -263,6 +263,21 @@ fn a_run_that_only_waits_to_ask_its_model_again_is_waited_for() {
 }
 
 #[test]
+fn what_the_command_says_to_a_trace_of_the_server_the_server_answers() {
+    let place = Place::new();
+    let model = slow(&place, 1);
+    let served = serve(&place);
+    let body = json!({"task": "Read it.", "model": model}).to_string();
+    let (_, begun) = served.ask("POST", "/api/traces", "prefer: wait=20\r\n", &body);
+    let trace = begun["trace_id"].as_str().unwrap();
+    let queued =
+        format!("queued; the server continues {trace} if it has started it; otherwise: mainpath resume {trace}\n");
+    assert_eq!(place.ok(&["next", trace, "And then?"]), queued);
+    let runs = || place.events(trace).iter().filter(|event| event["type"] == "run_finished").count();
+    wait_until("the server answers it", || runs() == 2);
+}
+
+#[test]
 fn a_conversation_is_not_begun_under_the_id_of_another_trace() {
     let place = Place::new();
     let served = serve(&place);
