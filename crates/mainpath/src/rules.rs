@@ -4,7 +4,7 @@
 //! the caller, and `/etc/mainpath/policy.toml` of the organisation. What the workspace's file allows holds only once
 //! its user has trusted it, and only for the very text that was trusted.
 
-use crate::{Error, Home};
+use crate::{Error, ErrorKind, Home};
 use mainpath_policy::{Folders, Layer, Policy, PolicyError, Predicate, PredicateError, check_slip};
 use mainpath_runtime::BuiltinRules;
 use mainpath_store::open_regular;
@@ -139,7 +139,7 @@ impl Sources {
         let home = std::env::var("HOME").unwrap_or_default();
         // Paths are judged by the place that they lead to.
         let home = Path::new(&home).canonicalize().map_or(home, |place| place.display().to_string());
-        let bad = |error: PolicyError| Error::failed(error.to_string());
+        let bad = |error: PolicyError| Error::new(ErrorKind::Refused, error.to_string());
         let folders = Folders { workspace: workspace.into(), home, copy_of: copy_of.unwrap_or_default().into() };
         let mut policy = self.builtin.of(folders).map_err(bad)?;
         if !self.add_given(&mut policy, Layer::Organisation).map_err(bad)? {
@@ -318,13 +318,14 @@ pub fn read_files(files: &[PathBuf]) -> Result<Vec<RuleText>, Error> {
 /// Adds a file's rules, if there is such a file.
 fn add(policy: &mut Policy, layer: Layer, file: &Path) -> Result<bool, Error> {
     let Some(text) = read(file)? else { return Ok(false) };
-    policy.add_file(layer, &file.display().to_string(), &text).map_err(|error| Error::failed(error.to_string()))?;
+    let added = policy.add_file(layer, &file.display().to_string(), &text);
+    added.map_err(|error| Error::new(ErrorKind::Refused, error.to_string()))?;
     Ok(true)
 }
 
 /// A file's text, or `None` if there is none. Errors: it is too large, no text, no file, or cannot be read.
 fn read(file: &Path) -> Result<Option<String>, Error> {
-    let bad = |why: String| Error::failed(format!("{} cannot be used: {why}", file.display()));
+    let bad = |why: String| Error::new(ErrorKind::Refused, format!("{} cannot be used: {why}", file.display()));
     let mut bytes = Vec::new();
     match open_regular(file).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes)) {
         Ok(_) => {}

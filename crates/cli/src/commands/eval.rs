@@ -163,6 +163,8 @@ fn line(one: &CriterionTally) -> String {
         one.wanted * 100.0
     );
     if let Some(mean) = one.mean {
+        // What is rounded to nothing has no sign.
+        let mean = (mean * 100.0).round() / 100.0 + 0.0;
         line.push_str(&format!("  mean {mean:.2}"));
     }
     if let Some(wanted) = one.wanted_mean {

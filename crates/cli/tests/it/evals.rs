@@ -460,7 +460,11 @@ fn what_is_no_suite_is_said_in_one_line_with_its_place() {
         ("[[check]]\nname = \"a\"\nexpect = { max_cost = -1.0 }\n".into(), 2, "a: max_cost is an amount in dollars"),
         ("[[check]]\nname = \"a\"\nexpect = { max_time = \"soon\" }\n".into(), 2, "s.toml:3: \"soon\" is not a time"),
         (grader(""), 2, "g: it needs one of command, url, model and host"),
-        (grader("command = [\"a\"]\nurl = \"http://x/\""), 2, "g: it needs one of command, url, model and host"),
+        (
+            grader("command = [\"a\"]\nurl = \"http://x/\""),
+            2,
+            "g: it has command and url: give one of command, url, model and host",
+        ),
         (grader("model = \"scripted\""), 2, "g: a model needs a rubric"),
         (grader("command = [\"a\"]\nrubric = \"r\""), 2, "g: rubric goes with model only"),
         (grader("url = \"ftp://x/\""), 2, "\"ftp://x/\" cannot be used: only http and https are"),

@@ -263,6 +263,53 @@ fn a_run_that_only_waits_to_ask_its_model_again_is_waited_for() {
 }
 
 #[test]
+fn with_rules_that_cannot_be_read_nothing_is_begun_or_decided_and_nothing_is_lost() {
+    let place = Place::new();
+    let model = slow(&place, 1);
+    let served = serve(&place);
+    let body = json!({"task": "Read it.", "model": model}).to_string();
+    let (_, begun) = served.ask("POST", "/api/traces", "prefer: wait=20\r\n", &body);
+    let trace = begun["trace_id"].as_str().unwrap();
+    let (log, rules) = (place.log(trace), place.home.join("policy.toml"));
+    std::fs::write(&rules, "x = [").unwrap();
+    let say = json!({"messages": [{"role": "user", "content": "More."}]}).to_string();
+    let (run, redo) = (format!("/api/traces/{trace}/run"), format!("/api/traces/{trace}/regenerate"));
+    for (path, body) in [("/api/traces", &*body), (&run, &say), (&redo, "{\"after_sequence\": 1}")] {
+        let (status, problem) = served.ask("POST", path, "", body);
+        assert_eq!((status, problem["type"].clone()), (409, json!("/problems/refused")), "{path}: {problem}");
+        assert!(problem["detail"].as_str().unwrap().contains("policy.toml, line 1"), "{path}: {problem}");
+    }
+    assert_eq!(place.log(trace), log);
+    std::fs::remove_file(&rules).unwrap();
+    let (status, again) = served.ask("POST", &run, "prefer: wait=20\r\n", &say);
+    assert_eq!((status, again["status"].clone()), (200, json!("ended")), "{again}");
+}
+
+#[test]
+fn what_cannot_be_an_id_or_a_name_of_a_model_is_told_at_its_field() {
+    let place = Place::new();
+    let model = slow(&place, 1);
+    let served = serve(&place);
+    let secret = format!("sk-{}", "Ab3dEf6hIj".repeat(4));
+    for (body, pointer) in [
+        (json!({"task": "x", "model": model, "trace_id": "key-7d3be447377934892fc0c20c"}), "/trace_id"),
+        (json!({"task": "x", "model": format!("openai-compatible:http://127.0.0.1:9/{secret}#m")}), "/model"),
+    ] {
+        let (status, problem) = served.ask("POST", "/api/traces", "", &body.to_string());
+        assert_eq!((status, problem["errors"][0]["pointer"].clone()), (422, json!(pointer)), "{problem}");
+        assert!(!problem.to_string().contains(&secret), "{problem}");
+    }
+    let named = json!({"task": "x", "model": model, "output_schema": {"type": "object", "properties": {&secret: {}}}});
+    let (_, begun) = served.ask("POST", "/api/traces", "prefer: wait=20\r\n", &named.to_string());
+    let log = String::from_utf8(place.log(begun["trace_id"].as_str().unwrap())).unwrap();
+    assert!(log.contains("output_schema") && !log.contains(&secret), "{log}");
+    let asked = "openai-compatible:http://127.0.0.1:9/v1?api_key=hunter2#m";
+    let said = json!({"model": asked, "messages": [{"role": "user", "content": "x"}]}).to_string();
+    let (status, problem) = served.ask("POST", "/v1/chat/completions", "", &said);
+    assert!(status == 404 && !problem.to_string().contains("hunter2"), "{status} {problem}");
+}
+
+#[test]
 fn what_the_command_says_to_a_trace_of_the_server_the_server_answers() {
     let place = Place::new();
     let model = slow(&place, 1);
@@ -445,6 +492,8 @@ fn a_full_disk_is_507_and_heals_by_itself() {
             let end = "; the trace was not begun, and nothing of it is kept";
             assert!(said.starts_with("the log cannot be written (") && said.ends_with(end), "{room} bytes: {said}");
         }
+        let (status, problem) = served.ask("POST", &format!("/api/traces/{trace}/fork"), "", "{}");
+        assert_eq!(status, 507, "{room} bytes for a copy: {problem}");
         limit(None);
         assert_eq!(there(), before, "{room} bytes");
     }

@@ -179,13 +179,18 @@ impl Agent {
         self
     }
 
-    /// Errors: a secret stands where it would have to be recorded as it is: in a rule or in the id.
+    /// Errors: a secret stands where it would have to be recorded as it is: in a rule, in the name of a model or of the folder, or in the id.
     fn check_secrets(&self) -> Result<(), Error> {
         let vault = &self.host.runtime().config().vault;
         let RunRules { allow, ask, deny, .. } = &self.rules;
         let rules = [("rules.allow", allow), ("rules.ask", ask), ("rules.deny", deny)];
         let rules = rules.into_iter().flat_map(|(field, rules)| rules.iter().map(move |rule| (field, rule.as_str())));
-        for (field, text) in rules.chain(self.trace.as_ref().map(|id| ("trace_id", id.as_str()))) {
+        let folder = self.options.workspace.as_ref().and_then(|folder| folder.to_str());
+        let named = [("model", Some(self.model.as_str())), ("workspace", folder)];
+        let named = named.into_iter().filter_map(|(field, text)| Some((field, text?)));
+        let fallbacks = self.options.sampling.fallback.iter().map(|model| ("fallback", model.as_str()));
+        let id = self.trace.as_ref().map(|id| ("trace_id", id.as_str()));
+        for (field, text) in rules.chain(named).chain(fallbacks).chain(id) {
             let shown = vault.redact(text);
             if shown != text {
                 let problem = format!(" holds a secret ({shown}), and would be recorded with it: use one without");

@@ -100,6 +100,10 @@ impl Agent {
     fn id(&self) -> Result<TraceId, Error> {
         let Parts { host, trace, once, .. } = self.parts();
         let id = match (trace, once) {
+            (Some(id), _) if is_of_a_key(id) => {
+                let problem = " is one of those that are made of keys (key-…): choose another";
+                return Err(Error::of_field("trace_id", problem));
+            }
             (Some(id), _) => return Ok(id.clone()),
             (None, Some(once)) => id_of(once),
             (None, None) => new_trace_id((host.runtime().config().clock)()),
@@ -124,6 +128,12 @@ pub(crate) fn id_of(once: &Once) -> Result<TraceId, mainpath_types::BadName> {
     let hash = Sha256::digest(once.key.as_bytes());
     let letters: String = hash.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
     format!("key-{letters}").parse()
+}
+
+/// Whether an id looks as [`id_of`] makes them: it belongs to who has the key.
+fn is_of_a_key(id: &TraceId) -> bool {
+    let digits = id.as_str().strip_prefix("key-");
+    digits.is_some_and(|digits| digits.len() == 24 && digits.chars().all(|digit| digit.is_ascii_hexdigit()))
 }
 
 /// The run that was started under this key before; one that broke off goes on. Errors: something else was started under it.

@@ -227,9 +227,20 @@ impl SuiteCheck {
 
 impl SuiteGrader {
     fn check(&self) -> Result<(), Error> {
-        let kinds = [!self.command.is_empty(), self.url.is_some(), self.model.is_some(), self.host.is_some()];
-        if kinds.iter().filter(|is_it| **is_it).count() != 1 {
-            return Err(Error::invalid("it needs one of command, url, model and host"));
+        let kinds = [
+            ("command", !self.command.is_empty()),
+            ("url", self.url.is_some()),
+            ("model", self.model.is_some()),
+            ("host", self.host.is_some()),
+        ];
+        let set: Vec<&str> = kinds.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name).collect();
+        match set.as_slice() {
+            [_] => {}
+            [] => return Err(Error::invalid("it needs one of command, url, model and host")),
+            several => {
+                let several = several.join(" and ");
+                return Err(Error::invalid(format!("it has {several}: give one of command, url, model and host")));
+            }
         }
         if self.rubric.as_ref().is_none_or(|rubric| rubric.trim().is_empty()) && self.model.is_some() {
             return Err(Error::invalid("a model needs a rubric: what it is to judge by"));

@@ -138,6 +138,7 @@ impl Trace {
     pub async fn resume(&self) -> Result<Run, Error> {
         let read = self.look().await?;
         let Read { log, state, .. } = &*read;
+        self.check_rules(&read).await?;
         if state.run.is_some() {
             return self.driven_on(log.head + 1, Bound::Run(state.counts.runs)).await;
         }
@@ -235,6 +236,7 @@ impl Trace {
 
     pub(crate) async fn go_on(&self, mail: Mail) -> Result<Run, Error> {
         let before = self.look().await?;
+        self.check_rules(&before).await?;
         let before = &before.log;
         let again = self.sent().await?;
         let sent = self.put(&mail).await?;

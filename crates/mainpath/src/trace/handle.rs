@@ -132,6 +132,16 @@ impl Trace {
     }
 
     /// Errors: its log is damaged or newer, so that nothing comes of what is sent.
+    /// Errors: nobody drives it, and its rules of now cannot be read, so that nobody could.
+    pub(crate) async fn check_rules(&self, read: &Read) -> Result<(), Error> {
+        let Some(spec) = spec_of(&read.log).filter(|_| self.id.elsewhere().is_none()) else { return Ok(()) };
+        let Err(problem) = (self.host.runtime().config().policies)(spec) else { return Ok(()) };
+        match self.host.at(&self.id).driver().await? {
+            Some(_) => Ok(()),
+            None => Err(Error::new(ErrorKind::Refused, problem)),
+        }
+    }
+
     pub(crate) async fn check_writable(&self) -> Result<(), Error> {
         // That of another machine is checked there.
         if self.id.elsewhere().is_some() || !self.look().await?.log.read_only() {
@@ -224,6 +234,7 @@ impl Trace {
             let stands = if is_denied(row) { "it was denied" } else { stands(&row.state) };
             return Err(Error::new(ErrorKind::Refused, format!("call {call} {not}: {stands}")));
         }
+        self.check_rules(&read).await?;
         // A denial wins over an approval that nobody has read.
         let is_first = !matches!(mail, Mail::Deny { .. });
         if is_first {

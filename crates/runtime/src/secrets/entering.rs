@@ -82,17 +82,25 @@ impl Vault {
         match value {
             Value::String(text) => *text = self.redact(text),
             Value::Array(values) => values.iter_mut().for_each(|value| self.redact_value(value)),
-            Value::Object(fields) => fields.values_mut().for_each(|value| self.redact_value(value)),
+            Value::Object(fields) => {
+                if fields.keys().any(|name| self.has_secret(name)) {
+                    let named = std::mem::take(fields).into_iter();
+                    *fields = named.map(|(name, value)| (self.redact(&name), value)).collect();
+                }
+                fields.values_mut().for_each(|value| self.redact_value(value));
+            }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
 
-    /// Whether there is something to redact in the strings of a value.
+    /// Whether there is something to redact in the strings of a value, or in the names of its fields.
     fn has_secrets(&self, value: &Value) -> bool {
         match value {
             Value::String(text) => self.has_secret(text),
             Value::Array(values) => values.iter().any(|value| self.has_secrets(value)),
-            Value::Object(fields) => fields.values().any(|value| self.has_secrets(value)),
+            Value::Object(fields) => {
+                fields.iter().any(|(name, value)| self.has_secret(name) || self.has_secrets(value))
+            }
             Value::Null | Value::Bool(_) | Value::Number(_) => false,
         }
     }

@@ -86,7 +86,9 @@ async fn get(call: Call) -> Result<Model, Problem> {
 
 /// That there is no such model.
 fn none(name: &str, why: &str) -> Problem {
-    let shown = name.chars().take(80).collect::<String>();
+    // What stands in the query of an address may be a key.
+    let (shown, query) = name.split_once('?').map_or((name, ""), |(before, _)| (before, "?…"));
+    let shown = shown.chars().take(80).chain(query.chars()).collect::<String>();
     let detail = format!("the model {shown:?} does not exist: {why}; GET /v1/models lists them");
     Problem::not_found(detail).of_field("/model")
 }

@@ -4,6 +4,7 @@ use super::changes;
 use super::inner::Inner;
 use super::layout::write_whole;
 use super::record::take_lock;
+use super::removal::take_out;
 use crate::append::encode_batch;
 use crate::line::HeadHash;
 use crate::store::StoreError;
@@ -21,7 +22,7 @@ pub(crate) fn begin(inner: &Inner, tenant: &TenantId, trace: &TraceId, log: &[Ev
         return Err(exists());
     }
     layout.make_trace(tenant, trace).map_err(making)?;
-    let _lock = take_lock(&layout.trace(tenant, trace), trace)?;
+    let lock = take_lock(&layout.trace(tenant, trace), trace)?;
     changes::note(&layout.changes(), tenant, trace);
     if path.try_exists().map_err(making)? {
         return Err(exists());
@@ -30,5 +31,11 @@ pub(crate) fn begin(inner: &Inner, tenant: &TenantId, trace: &TraceId, log: &[Ev
     let encoded = encode_batch(inner.options.salts, 0, &genesis, 0, log);
     let encoded = encoded.map_err(|refused| making(io::Error::other(refused.to_string())))?;
     let bytes = encoded.map_or_else(Vec::new, |(bytes, _)| bytes);
-    write_whole(&path, &bytes, true).and_then(|()| layout.place(tenant, trace)).map_err(making)
+    let written = write_whole(&path, &bytes, true).and_then(|()| layout.place(tenant, trace)).map_err(making);
+    if written.is_err() && path.try_exists().is_ok_and(|is_there| !is_there) {
+        // Nothing of it is left, as nobody was told that it began.
+        let _ = take_out(layout, tenant, trace);
+    }
+    drop(lock);
+    written
 }

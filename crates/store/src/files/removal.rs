@@ -107,7 +107,7 @@ pub(crate) fn discard(layout: &Layout, owned: &Owned, head: EventId) -> Result<(
 }
 
 /// Removes the folder of a trace whose lock is held.
-fn take_out(layout: &Layout, tenant: &TenantId, trace: &TraceId) -> Result<(), StoreError> {
+pub(crate) fn take_out(layout: &Layout, tenant: &TenantId, trace: &TraceId) -> Result<(), StoreError> {
     let (dir, traces) = (layout.trace(tenant, trace), layout.traces(tenant));
     let removing = |e: io::Error| StoreError::io(format!("remove {}", dir.display()), e);
     // At once out of everybody's sight; what a crash leaves of it is swept up later.
