@@ -29,6 +29,13 @@ pub fn serve_at(place: &Place, address: &str) -> Served {
 }
 
 impl Served {
+    /// The id of a trace that is begun on a model, when it has ended or waits.
+    fn run(&self, model: &str) -> String {
+        let body = json!({"task": "Read it.", "model": model}).to_string();
+        let (_, begun) = self.ask("POST", "/api/traces", "prefer: wait=20\r\n", &body);
+        begun["trace_id"].as_str().unwrap().into()
+    }
+
     fn try_ask(&self, method: &str, path: &str, more: &str, body: &str) -> std::io::Result<(u16, Value)> {
         let mut stream = TcpStream::connect(&self.address)?;
         stream.set_read_timeout(Some(LONG))?;
@@ -265,22 +272,31 @@ fn a_run_that_only_waits_to_ask_its_model_again_is_waited_for() {
 #[test]
 fn with_rules_that_cannot_be_read_nothing_is_begun_or_decided_and_nothing_is_lost() {
     let place = Place::new();
-    let model = slow(&place, 1);
-    let served = serve(&place);
+    let (model, served) = (slow(&place, 1), serve(&place));
+    let trace = &served.run(&model);
+    let asking = place.work.join("asking.toml");
+    let turns =
+        "[[turn]]\ncalls = [{ tool = \"bash\", args = { command = \"touch b\" } }]\n[[turn]]\nfinal = \"Done.\"\n";
+    std::fs::write(&asking, turns).unwrap();
+    let waiting = &served.run(&format!("scripted:{}", asking.display()));
     let body = json!({"task": "Read it.", "model": model}).to_string();
-    let (_, begun) = served.ask("POST", "/api/traces", "prefer: wait=20\r\n", &body);
-    let trace = begun["trace_id"].as_str().unwrap();
     let (log, rules) = (place.log(trace), place.home.join("policy.toml"));
     std::fs::write(&rules, "x = [").unwrap();
     let say = json!({"messages": [{"role": "user", "content": "More."}]}).to_string();
     let (run, redo) = (format!("/api/traces/{trace}/run"), format!("/api/traces/{trace}/regenerate"));
-    for (path, body) in [("/api/traces", &*body), (&run, &say), (&redo, "{\"after_sequence\": 1}")] {
+    let decide = format!("/api/traces/{waiting}/approvals/2.0");
+    let before = place.log(waiting);
+    let approve = "{\"decision\": \"approve\"}";
+    for (path, body) in [("/api/traces", &*body), (&run, &say), (&redo, "{\"after_sequence\": 1}"), (&decide, approve)]
+    {
         let (status, problem) = served.ask("POST", path, "", body);
         assert_eq!((status, problem["type"].clone()), (409, json!("/problems/refused")), "{path}: {problem}");
         assert!(problem["detail"].as_str().unwrap().contains("policy.toml, line 1"), "{path}: {problem}");
     }
-    assert_eq!(place.log(trace), log);
+    assert_eq!((place.log(trace), place.log(waiting)), (log, before));
     std::fs::remove_file(&rules).unwrap();
+    assert!(served.ask("POST", &decide, "", approve).0 < 300);
+    wait_until("the call is made", || place.work.join("b").exists());
     let (status, again) = served.ask("POST", &run, "prefer: wait=20\r\n", &say);
     assert_eq!((status, again["status"].clone()), (200, json!("ended")), "{again}");
 }
@@ -312,11 +328,8 @@ fn what_cannot_be_an_id_or_a_name_of_a_model_is_told_at_its_field() {
 #[test]
 fn what_the_command_says_to_a_trace_of_the_server_the_server_answers() {
     let place = Place::new();
-    let model = slow(&place, 1);
     let served = serve(&place);
-    let body = json!({"task": "Read it.", "model": model}).to_string();
-    let (_, begun) = served.ask("POST", "/api/traces", "prefer: wait=20\r\n", &body);
-    let trace = begun["trace_id"].as_str().unwrap();
+    let trace = &served.run(&slow(&place, 1));
     let queued =
         format!("queued; the server continues {trace} if it has started it; otherwise: mainpath resume {trace}\n");
     assert_eq!(place.ok(&["next", trace, "And then?"]), queued);

@@ -131,7 +131,6 @@ impl Trace {
         }
     }
 
-    /// Errors: its log is damaged or newer, so that nothing comes of what is sent.
     /// Errors: nobody drives it, and its rules of now cannot be read, so that nobody could.
     pub(crate) async fn check_rules(&self, read: &Read) -> Result<(), Error> {
         let Some(spec) = spec_of(&read.log).filter(|_| self.id.elsewhere().is_none()) else { return Ok(()) };
@@ -142,6 +141,7 @@ impl Trace {
         }
     }
 
+    /// Errors: its log is damaged or newer, so that nothing comes of what is sent.
     pub(crate) async fn check_writable(&self) -> Result<(), Error> {
         // That of another machine is checked there.
         if self.id.elsewhere().is_some() || !self.look().await?.log.read_only() {
