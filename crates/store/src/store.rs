@@ -65,8 +65,8 @@ pub trait Store: Send + Sync + 'static {
     fn read(&self, scope: &Scope, trace: &TraceId, from: EventId) -> Fut<'_, Result<ReadLog, StoreError>>;
 
     /// The head's number now and whenever it grows, whichever process appends. Appends of this process are seen at once,
-    /// others within about 0.1 s. Intermediate numbers may be left out. Errors: [`StoreError::NotFound`],
-    /// [`StoreError::Io`].
+    /// others within about 0.1 s. Intermediate numbers may be left out. The receiver is closed when the trace is removed.
+    /// Errors: [`StoreError::NotFound`], [`StoreError::Io`].
     fn subscribe(&self, scope: &Scope, trace: &TraceId) -> Result<watch::Receiver<EventId>, StoreError>;
 
     /// Who drives a trace at this moment, or stays with it while it waits, so that what is sent is read; `None`: nobody. Errors:

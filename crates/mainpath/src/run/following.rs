@@ -189,11 +189,19 @@ impl Following {
         if *heads.borrow_and_update() > self.telling.last {
             return Ok(());
         }
-        tokio::select! {
-            changed = self.phases.changed() => changed.map_err(|_| Error::failed("the host has ended")),
-            changed = heads.changed() => changed.map_err(|_| Error::failed("the store has ended")),
-            () = tokio::time::sleep(LOOK) => Ok(()),
+        let is_closed = tokio::select! {
+            changed = self.phases.changed() => {
+                changed.map_err(|_| Error::failed("the host has ended"))?;
+                false
+            }
+            changed = heads.changed() => changed.is_err(),
+            () = tokio::time::sleep(LOOK) => false,
+        };
+        if is_closed {
+            // The trace was removed: the next look at it says so.
+            self.heads = None;
         }
+        Ok(())
     }
 
     /// Takes what was told already.

@@ -357,7 +357,7 @@ impl Trace {
     /// Waits until the log has grown beyond an event, whoever appends. Errors: it is gone.
     pub async fn grown(&self, beyond: EventId) -> Result<(), Error> {
         let mut heads = self.host.store().subscribe(self.host.scope(), &self.id)?;
-        let gone = |_| Error::failed("the store has ended");
+        let gone = |_| Error::from(StoreError::NotFound { trace: self.id.clone() });
         heads.wait_for(|head| *head > beyond).await.map(drop).map_err(gone)
     }
 

@@ -84,22 +84,31 @@ impl Watchers {
     /// Looks at every watched log; false when nobody watches any more.
     fn look(&self) -> bool {
         let mut table = self.table();
-        table.watched.retain(|_, watched| watched.head.receiver_count() > 0);
+        table.watched.retain(|(tenant, trace), watched| {
+            watched.head.receiver_count() > 0 && watched.look(&self.layout.log(tenant, trace))
+        });
         table.looking = !table.watched.is_empty();
-        for ((tenant, trace), watched) in &mut table.watched {
-            let path = self.layout.log(tenant, trace);
-            let len =
-                std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file).map_or(watched.len, |meta| meta.len());
-            if len == watched.len {
-                continue;
-            }
-            // What cannot be read now is looked at again the next time.
-            if let Ok(head) = head_of(&path) {
-                raise(&watched.head, head);
-                watched.len = len;
-            }
-        }
         table.looking
+    }
+}
+
+impl Watched {
+    /// Reads the head if the log has another length. False if the log was removed: its receivers are to be closed, because nothing is
+    /// appended to it any more and they would wait in vain.
+    fn look(&mut self, path: &Path) -> bool {
+        let len = match std::fs::metadata(path) {
+            Ok(meta) if meta.is_file() => meta.len(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return false,
+            // What cannot be read now is looked at again the next time.
+            Ok(_) | Err(_) => return true,
+        };
+        if len != self.len
+            && let Ok(head) = head_of(path)
+        {
+            raise(&self.head, head);
+            self.len = len;
+        }
+        true
     }
 }
 

@@ -69,6 +69,24 @@ async fn what_a_crash_left_of_a_removal_is_swept_up_and_never_listed() {
 }
 
 #[tokio::test]
+async fn subscribers_of_a_trace_that_is_removed_are_released_whoever_removes_it() {
+    let home = Home::new();
+    let (scope, other) = (Scope::local(), FilesStore::open(home.dir.path(), Options::default()).unwrap());
+    for (name, remover) in [("here", &home.store), ("there", &other)] {
+        let trace: TraceId = name.parse().unwrap();
+        let lease = home.store.lease(&scope, &trace, true).await.unwrap().lease;
+        assert_eq!(home.store.append(&lease, 0, events(1, 2)).await, Appended::Committed { head: 2 });
+        drop(lease);
+        let mut head = home.store.subscribe(&scope, &trace).unwrap();
+        assert_eq!(*head.borrow_and_update(), 2);
+        remover.remove(&scope, &trace).await.unwrap();
+        let told = tokio::time::timeout(Duration::from_secs(60), head.changed()).await;
+        assert!(matches!(told, Ok(Err(_))), "{name}: {told:?}");
+        assert!(matches!(home.store.subscribe(&scope, &trace), Err(StoreError::NotFound { .. })), "{name}");
+    }
+}
+
+#[tokio::test]
 async fn an_erasure_that_broke_off_half_way_is_done_again() {
     let home = Home::new();
     let (scope, trace): (Scope, TraceId) = (Scope::local(), "t".parse().unwrap());
