@@ -8,7 +8,21 @@ MODEL ?=
 FLAGS ?=
 SEEDS ?= 10000
 
-.PHONY: run serve quick build dist test ui ui-built ui-browser advisories sbom package-check hardening mcp-servers schemathesis openai-sdk skills-ref skill-collections lint bench simulation mutants redis promtool clean
+# The tests mostly wait for the processes that they start, so more of them run at a time than there are cores.
+THREADS ?= $(shell echo $$(( 2 * $$(nproc 2>/dev/null || echo 2) )))
+
+.PHONY: check run serve quick build dist test test-tools test-rust lint ui ui-built ui-browser debian-packages \
+	mcp-servers skills-ref schemathesis openai-sdk hardening clients-test cluster packages-test release-repro conformance everything \
+	skill-collections simulation mutants advisories sbom bench clean
+
+## The first command while you work: format, lints, the tests of the core libraries, the rules of the tree, its size. It installs nothing.
+check:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --lib --bins --locked -- -D warnings
+	$(CARGO) test --quiet --locked -p mainpath-core -p mainpath-policy -p mainpath-store -p mainpath-runtime
+	$(CARGO) xtask tidy
+	$(CARGO) xtask deps
+	$(CARGO) xtask lines
 
 ## Build and give an agent a task; without TASK, MODEL and any model that is set up, play the demonstration: make run TASK="…" MODEL="openai-compatible:http://127.0.0.1:8080/v1#name"
 run: quick
@@ -38,13 +52,20 @@ endif
 dist:
 	$(CARGO) rustc --profile dist --locked -p mainpath-cli --bin mainpath -- -C strip=symbols $(DIST_LINK)
 
-## Everything that CI runs. Needs Rust, make, a C compiler, Node.js with npm and Python 3; installs the servers that the MCP
-## tests talk to and the reference validator of skills below target/, and redis-server, promtool and Chromium (apt-get, as root) where
-## they are missing.
-test: lint redis promtool mcp-servers skills-ref schemathesis openai-sdk ui-built
-	$(CARGO) test --workspace --locked
+## Everything that CI runs. It installs what the tests need: the servers, clients and validators that they talk to below target/, and
+## redis-server, promtool and Chromium with apt-get (as root) where they are missing.
+test:
+	$(MAKE) -j2 -O lint test-tools
+	$(MAKE) ui-built
+	$(MAKE) test-rust
 	$(MAKE) ui-browser
 	@echo "tests done"
+
+test-rust:
+	RUST_TEST_THREADS=$(THREADS) $(CARGO) test --workspace --locked
+
+## What the tests talk to and are checked with. Each has a pinned version.
+test-tools: debian-packages mcp-servers skills-ref schemathesis openai-sdk ui/node_modules/.installed
 
 ## The pages of the server: their source is in ui/, what is built of it in crates/server/ui.
 ui: ui/node_modules/.installed
@@ -60,16 +81,14 @@ ui-built: ui/node_modules/.installed
 	diff -r target/ui-built crates/server/ui || { echo "the built pages are not those of their source: make ui"; exit 1; }
 	cd ui && npx vitest run
 
-## The pages in a real browser, against the server as `cargo build` makes it. What a busy machine makes late is tried again.
-ui-browser: ui/node_modules/.installed mcp-servers
+## The pages in a real browser, against the server as `cargo build` makes it.
+ui-browser: ui/node_modules/.installed debian-packages
 	$(CARGO) build --locked -p mainpath-cli
-	cd ui && npm run types -- --check && npx playwright test --retries 2
+	cd ui && npm run types -- --check && npx playwright test
 
-## The reference servers, the conformance package and the browser of the MCP tests, at pinned versions.
+## The reference servers and the conformance package of the MCP tests.
 MCP := target/mcp-servers
 mcp-servers: $(MCP)/.installed
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
-	  || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; }
 
 $(MCP)/.installed: $(addprefix crates/mcp/tests/servers/,package.json package-lock.json requirements.txt)
 	@mkdir -p $(MCP)
@@ -78,7 +97,7 @@ $(MCP)/.installed: $(addprefix crates/mcp/tests/servers/,package.json package-lo
 	cd $(MCP) && python3 -m venv venv && venv/bin/pip install --quiet --disable-pip-version-check -r requirements.txt
 	@touch $@
 
-## The reference validator of the Agent Skills specification, which ours must agree with, at a pinned version.
+## The reference validator of the Agent Skills specification, which ours must agree with.
 SKILLS_REF := target/skills-ref
 skills-ref: $(SKILLS_REF)/.installed
 
@@ -88,7 +107,7 @@ $(SKILLS_REF)/.installed: crates/skills/tests/requirements.txt
 	$(SKILLS_REF)/venv/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
-## What fuzzes the server from its own document, at a pinned version.
+## What fuzzes the server from its own document.
 SCHEMATHESIS := target/schemathesis
 schemathesis: $(SCHEMATHESIS)/.installed
 
@@ -98,7 +117,7 @@ $(SCHEMATHESIS)/.installed: crates/server/tests/requirements.txt
 	$(SCHEMATHESIS)/venv/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
-## OpenAI's own clients for Python and Node, which talk to the server in its tests, at pinned versions.
+## OpenAI's own clients for Python and Node, which talk to the server in its tests.
 OPENAI_SDK := target/openai-sdk
 openai-sdk: $(OPENAI_SDK)/.installed $(OPENAI_SDK)-node/.installed
 
@@ -145,13 +164,56 @@ advisories:
 sbom:
 	@$(CARGO) xtask sbom
 
-## Packages every crate that is published, and runs the program of README.md against the packages. Minutes.
-package-check:
-	$(CARGO) xtask package-check
+# Long forms: each installs what it needs, and notes when it last passed. `make test` has the short form of each.
+LONG := hardening clients-test cluster packages-test release-repro conformance
 
-## What is tried at length before a release: docs/robustness.md. Less than 20 minutes.
+define passed
+@mkdir -p target/passed && echo "$$(date -u '+%F %H:%M UTC') at $$(git describe --always --dirty)" > target/passed/$@
+endef
+
+## Runs the tests and all long forms, and prints when each last passed. Hours.
+everything:
+	@failed=; \
+	for form in test $(LONG); do $(MAKE) $$form || failed="$$failed $$form"; done; \
+	for form in $(LONG); do printf '%-15s last passed: %s\n' $$form "$$(cat target/passed/$$form 2>/dev/null || echo never)"; done; \
+	[ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
+
+## Attacks and faults at length: docs/robustness.md. Less than 20 minutes.
 hardening:
 	MAINPATH_HARDENING=1 $(CARGO) test --locked -p mainpath-cli --test it -- hardening:: --nocapture
+	$(passed)
+
+## Published clients at length: OpenAI's for Python and Node, and Schemathesis with many requests for each operation.
+clients-test: openai-sdk schemathesis
+	MAINPATH_FUZZ=60 $(CARGO) test --locked -p mainpath-server --test it -- openai_sdk:: fuzz:: --nocapture
+	$(passed)
+
+## Several servers and many processes on the same data, ROUNDS times.
+ROUNDS ?= 10
+cluster: debian-packages
+	for round in $$(seq $(ROUNDS)); do \
+	  $(CARGO) test --locked -p mainpath-cli --test it -- machines:: elsewhere:: sessions:: serving::killed crash:: || exit 1; \
+	  $(CARGO) test --locked -p mainpath-server --test it -- peers:: once:: || exit 1; \
+	done
+	$(passed)
+
+## Packages every crate that is published, and runs the program of README.md against the packages. Minutes.
+packages-test:
+	$(CARGO) xtask package-check
+	$(passed)
+
+## Builds the program as it is handed out twice, in two folders, and compares the bytes.
+release-repro:
+	CARGO_TARGET_DIR=target/repro/one $(MAKE) dist
+	CARGO_TARGET_DIR=target/repro/two $(MAKE) dist
+	cmp target/repro/one/dist/mainpath target/repro/two/dist/mainpath
+	$(passed)
+
+## Specifications and contracts at length: MCP's own conformance suite and reference servers, every store, published collections of
+## skills against the reference validator, and the seeded simulation of the core.
+conformance: debian-packages mcp-servers skill-collections simulation
+	$(CARGO) test --locked -p mainpath-mcp -p mainpath-store -p mainpath-sessions -p mainpath-skills
+	$(passed)
 
 ## The table of docs/figures.md. Takes about a minute after its build.
 bench: build
@@ -167,15 +229,12 @@ mutants:
 	MAINPATH_SEEDS=60 $(CARGO) mutants -p mainpath-core -p mainpath-policy -j1 --timeout 20 \
 		-- --lib --tests --examples -- --skip what_is_called_a_way_round_is_one_in_real_bash
 
-# The tests start a server of their own on a free port; the machine's service is not touched.
-redis:
-	@command -v redis-server >/dev/null || apt-get install -y --no-install-recommends redis-server >/dev/null 2>&1 || \
-	{ apt-get update && apt-get install -y --no-install-recommends redis-server; }
-
-# What holds /metrics to the format of Prometheus.
-promtool:
-	@command -v promtool >/dev/null || apt-get install -y --no-install-recommends prometheus >/dev/null 2>&1 || \
-	{ apt-get update && apt-get install -y --no-install-recommends prometheus; }
+# What the tests use of Debian's packages: redis-server, promtool (it checks the format of /metrics) and Chromium. One call installs what is
+# missing, since apt-get runs once at a time.
+DEBIAN := $(if $(shell command -v redis-server),,redis-server) $(if $(shell command -v promtool),,prometheus) \
+	$(if $(shell command -v chromium || command -v chromium-browser || command -v google-chrome),,chromium)
+debian-packages:
+	@[ -z "$(strip $(DEBIAN))" ] || { apt-get update -qq && apt-get install -y -qq --no-install-recommends $(DEBIAN) >/dev/null; }
 
 clean:
 	$(CARGO) clean

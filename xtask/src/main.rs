@@ -1,8 +1,10 @@
 //! Rules about the tree that no compiler checks: `cargo xtask tidy`; what is depended on: `cargo xtask deps`, `cargo xtask sbom`; what is
-//! published: `cargo xtask package-check`; which files import each other: `cargo xtask circles`.
+//! published: `cargo xtask package-check`; which files import each other: `cargo xtask circles`; how large the crates are:
+//! `cargo xtask lines`.
 
 mod circles;
 mod deps;
+mod lines;
 mod links;
 mod package;
 mod phrases;
@@ -26,9 +28,10 @@ fn main() -> ExitCode {
         Some("deps") => deps::deps(&root),
         Some("sbom") => deps::sbom(&root),
         Some("package-check") => package::check(&root),
+        Some("lines") => lines::lines(&root),
         Some("circles") => circles(&root, std::env::args().nth(2).as_deref()),
         other => {
-            eprintln!("xtask: unknown task {other:?}; there are: tidy, deps, sbom, package-check, circles");
+            eprintln!("xtask: unknown task {other:?}; there are: tidy, deps, sbom, package-check, circles, lines");
             ExitCode::from(2)
         }
     }
