@@ -3,7 +3,7 @@
 use crate::Fail;
 use crate::server::{Plan, Server};
 use mainpath_policy::Folders;
-use mainpath_runtime::{BuiltinRules, Config, EnvModels, Hooks, Live, Mail, Phase, Runtime, Vault};
+use mainpath_runtime::{BuiltinRules, Config, EnvModels, Hooks, Live, Mail, Phase, Runtime, StoreRetries, Vault};
 use mainpath_sandbox::Launcher;
 use mainpath_store::files::Disk;
 use mainpath_store::scheduler::system_clock;
@@ -104,6 +104,7 @@ impl Agents {
             messenger: None,
             worktrees: None,
             clock: system_clock,
+            store_retries: StoreRetries::default(),
         });
         Ok(Agents { runtime, store, disk, scope: Scope::local(), workspace })
     }

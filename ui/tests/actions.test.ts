@@ -2,7 +2,7 @@
 import AxeBuilder from "@axe-core/playwright";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { complaints, expect, test } from "./place";
+import { complaints, expect, inSmallSteps, test } from "./place";
 
 const ALLOWED = { approvals: "yes", access: "workspace-write" };
 const bash = (command: string): object => ({ tool: "bash", args: { command } });
@@ -84,18 +84,23 @@ test("Resume goes on where a run was stopped", async ({ signedIn: page, place })
 
 test("a second click on Stop does not hit Resume, which takes its place", async ({ signedIn: page, place }) => {
   const trace = await place.run([{ calls: [WAITS] }, { final: "Resumed." }], ALLOWED, "begun");
+  await page.clock.install();
   await page.goto(`${place.ui}runs/${trace}/conversation`);
   await expect(page.locator('[data-call="2.0"] [data-state="running"]')).toBeVisible();
   const stop = await page.getByRole("button", { name: "Stop" }).boundingBox();
   if (stop === null) throw new Error("Stop is not seen");
   const [x, y] = [stop.x + stop.width / 2, stop.y + stop.height / 2];
+  // The page's own time is stopped: the button stays disabled for as long as the test needs.
+  await page.clock.pauseAt(Date.now() + 1000);
   // A double click, and a third click once Resume is there.
   await page.mouse.dblclick(x, y, { delay: 50 });
   const resume = page.getByRole("button", { name: "Resume" });
-  await resume.waitFor();
+  await inSmallSteps(page, () => expect(resume).toBeVisible({ timeout: 1 }));
   await page.mouse.click(x, y);
   await expect(resume).toBeDisabled();
+  await page.clock.runFor(1500);
   await expect(resume).toBeEnabled();
+  await page.clock.resume();
   await expect(page.getByRole("alert")).toHaveCount(0);
   await expect(page.getByText("Run 2 began")).toHaveCount(0);
   await expect(page.getByText("refused")).toHaveCount(0);

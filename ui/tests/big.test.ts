@@ -71,13 +71,23 @@ test("what a person reads stays where it is while the run grows, and whoever is 
         const one = [...element.querySelectorAll<HTMLElement>("[data-event]")].find((item) => item.getBoundingClientRect().top >= edge);
         return one === undefined ? null : { event: one.dataset["event"], at: Math.round(one.getBoundingClientRect().top - edge) };
       });
+    // It has settled once nothing has moved for many frames.
     let settled = await top();
-    await expect.poll(async () => {
+    await expect(async () => {
       const now = await top();
-      const same = JSON.stringify(now) === JSON.stringify(settled);
-      settled = now;
-      return same;
-    }).toBe(true);
+      const moved = await region.evaluate(async (element) => {
+        const seen = (): string => [...element.querySelectorAll<HTMLElement>("[data-event]")].map((item) => `${item.dataset["event"]} ${item.getBoundingClientRect().top}`).join();
+        const before = seen();
+        for (let frame = 0; frame < 20; frame++) {
+          await new Promise((resolve) => requestAnimationFrame(resolve));
+          if (seen() !== before) return true;
+        }
+        return false;
+      });
+      expect(moved).toBe(false);
+      settled = await top();
+      expect(settled).toEqual(now);
+    }).toPass();
     for (let n = 0; n < 90; n++) {
       server.grow();
       if (n % 10 === 0) expect(await top()).toEqual(settled);

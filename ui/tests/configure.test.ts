@@ -2,7 +2,7 @@ import AxeBuilder from "@axe-core/playwright";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
-import { complaints, expect, test } from "./place";
+import { complaints, expect, healed, test } from "./place";
 
 const looks: object[] = [
   { text: "I look.", calls: [{ tool: "read_text_file", args: { path: "README.md" } }] },
@@ -125,7 +125,7 @@ test("a run is tried with values for its variables, and streams its steps and it
 
 test("a trial whose server went away is found again under its key", async ({ signedIn: page, place }) => {
   await page.goto(`${place.ui}configure`);
-  await page.getByLabel("Model model").fill(await place.model([{ calls: [{ tool: "sandbox", args: { command: "sleep 3; echo slept" } }] }, { final: "Slept." }]));
+  await page.getByLabel("Model model").fill(await place.model([{ calls: [{ tool: "sandbox", args: { command: "while [ ! -e go ]; do sleep 0.1; done; echo slept" } }] }, { final: "Slept." }]));
   await page.getByRole("checkbox", { name: /^sandbox/ }).check();
   await page.getByLabel("Prompt", { exact: true }).fill("Sleep.");
   await page.getByRole("button", { name: "Run", exact: true }).click();
@@ -133,6 +133,7 @@ test("a trial whose server went away is found again under its key", async ({ sig
   await place.kill();
   await expect(page.getByText("The server does not answer.").first()).toBeVisible();
   await place.start();
+  await writeFile(join(place.work, "go"), "");
   await page.getByRole("button", { name: "Try again" }).click();
   await expect(page.getByRole("status").filter({ hasText: "final_answer" })).toContainText("Slept.", { timeout: 30_000 });
   expect((await place.get<{ traces: object[] }>("/api/traces")).traces).toHaveLength(1);
@@ -242,10 +243,11 @@ for (const look of [
 test("tools that could not be listed are no empty list, and are listed when the server answers", async ({ signedIn: page, place }) => {
   await page.route("**/api/tools", (route) => route.abort());
   const models = page.waitForResponse("**/api/models");
+  await page.clock.install();
   await page.goto(`${place.ui}configure`);
   await models;
   await expect(page.getByText("No tools: the agent can only answer.")).toHaveCount(0);
   await page.unroute("**/api/tools");
-  await expect(page.getByRole("checkbox", { name: /^ask_human/ })).toBeVisible({ timeout: 20_000 });
+  await healed(page, () => expect(page.getByRole("checkbox", { name: /^ask_human/ })).toBeVisible({ timeout: 2000 }));
   await expect(page.getByRole("alert")).toHaveCount(0);
 });

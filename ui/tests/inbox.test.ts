@@ -2,7 +2,7 @@ import AxeBuilder from "@axe-core/playwright";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
-import { complaints, expect, test, type Place } from "./place";
+import { complaints, expect, healed, test, type Place } from "./place";
 
 const writes = (content: string, path = "a.txt"): object[] => [
   { text: "I write it down.", calls: [{ tool: "write_text_file", args: { path, content } }] },
@@ -222,13 +222,14 @@ test("a question is answered", async ({ signedIn: page, place }) => {
 
 test("a lost server is said, and what waits is there again when it is back", async ({ signedIn: page, place }) => {
   await waits(place, commands("echo hi"));
+  await page.clock.install();
   await page.goto(`${place.ui}inbox`);
   await expect(item(page, /bash/)).toBeVisible();
   await place.kill();
   await expect(page.getByText("Connection lost, trying again")).toBeVisible();
   await expect(item(page, /bash/)).toBeVisible();
   await place.start();
-  await expect(page.getByText("Connection lost, trying again")).toHaveCount(0);
+  await healed(page, () => expect(page.getByText("Connection lost, trying again")).toHaveCount(0, { timeout: 2000 }));
   await expect(item(page, /bash/)).toBeVisible();
 });
 

@@ -1,5 +1,5 @@
 // A server of a test: its own home and workspace, a free port, scripted models, and the page before it.
-import { test as base, type Page } from "@playwright/test";
+import { test as base, expect, type Page } from "@playwright/test";
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,6 +9,9 @@ import { promisify } from "node:util";
 import { pageFile } from "./front";
 
 const BINARY = process.env["MAINPATH_BIN"] ?? fileURLToPath(new URL("../../target/debug/mainpath", import.meta.url));
+
+/** Bounds a wait, in milliseconds. Nothing here takes this long; what does, hangs. */
+const LONG = 60_000;
 
 export class Place {
   private process: ChildProcess | undefined;
@@ -44,13 +47,26 @@ export class Place {
   }
 
   async start(): Promise<void> {
-    // One that is started again listens where it did.
+    const deadline = Date.now() + LONG;
+    for (;;) {
+      try {
+        return await this.startOnce();
+      } catch (thrown) {
+        // One that is started again listens where it did. Meanwhile something else may have got the port for a moment.
+        if (!String(thrown).includes("in use") || Date.now() > deadline) throw thrown;
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    }
+  }
+
+  private async startOnce(): Promise<void> {
     const server = spawn(BINARY, ["serve", "--address", this.address.replace("http://", ""), "-C", this.work], {
       env: this.environment,
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.process = server;
-    server.stderr.resume();
+    let problem = "";
+    server.stderr.on("data", (piece: Buffer) => (problem = (problem + piece.toString()).slice(-2000)));
     this.address = await new Promise<string>((resolve, reject) => {
       let text = "";
       server.stdout.on("data", (piece: Buffer) => {
@@ -59,7 +75,7 @@ export class Place {
         if (found?.[1] !== undefined) resolve(found[1]);
       });
       server.on("error", reject);
-      server.on("exit", (code) => reject(new Error(`the server ended with ${code} before it listened: ${text}`)));
+      server.on("close", (code) => reject(new Error(`the server ended with ${code} before it listened: ${text}${problem}`)));
     });
     this.key = (await readFile(join(this.home, "server/token"), "utf8")).trim();
   }
@@ -123,13 +139,34 @@ export class Place {
 
   /** Waits until nothing goes on in a trace. */
   async rest(trace: string): Promise<void> {
-    for (let round = 0; round < 400; round++) {
+    const deadline = Date.now() + LONG;
+    for (;;) {
       const { status } = await this.get<{ status: string }>(`/api/traces/${trace}`);
       if (status !== "running") return;
+      if (Date.now() > deadline) throw new Error(`${trace} still runs`);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
-    throw new Error(`${trace} still runs`);
   }
+}
+
+/** Checks again and again, while the page's own time, which is stopped, advances by 10 ms after each check that fails. */
+export async function inSmallSteps(page: Page, check: () => Promise<void>): Promise<void> {
+  await expect(async () => {
+    try {
+      await check();
+    } catch (thrown) {
+      await page.clock.runFor(10);
+      throw thrown;
+    }
+  }).toPass({ timeout: LONG, intervals: [20] });
+}
+
+/** Checks again and again, while so much of the page's own time passes that its next try is due, however often it failed before. */
+export async function healed(page: Page, check: () => Promise<void>): Promise<void> {
+  await expect(async () => {
+    await page.clock.fastForward(40_000);
+    await check();
+  }).toPass({ timeout: LONG, intervals: [200] });
 }
 
 /** What the page has complained of: errors, and what the policy refused. */
@@ -181,4 +218,4 @@ export const test = base.extend<{ place: Place; signedIn: Page }>({
   },
 });
 
-export { expect } from "@playwright/test";
+export { expect };

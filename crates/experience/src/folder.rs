@@ -6,7 +6,7 @@ use crate::entry::{Draft, Entry, Placed, Status};
 use crate::error::ExperienceError;
 use crate::find::{Found, Query};
 use crate::read::{Contents, check, read_block, read_text};
-use crate::stamp::{Listed, Stamp, is_known, look};
+use crate::stamp::{LATELY, Listed, Stamp, is_known, look};
 use crate::vectors::{Near, Unembedded, Vector};
 use crate::write::{name_of_status, tame, text_of, with_field};
 use mainpath_skills::{Problem, open_file_in, open_folder, read_whole};
@@ -38,6 +38,7 @@ pub struct Experiences {
     cache_file: PathBuf,
     cache: Mutex<Option<Cache>>,
     listed: Mutex<Option<Listed>>,
+    lately: Duration,
 }
 
 /// What is to be changed of an entry.
@@ -60,7 +61,13 @@ impl Experiences {
             cache_file: cache.into(),
             cache: Mutex::default(),
             listed: Mutex::default(),
+            lately: LATELY,
         }
+    }
+
+    /// The same, but each of many files is looked at again after this time instead of 5 seconds.
+    pub fn look_again_after(self, lately: Duration) -> Experiences {
+        Experiences { lately, ..self }
     }
 
     /// Where the entries are.
@@ -92,7 +99,7 @@ impl Experiences {
 
     /// The same, and what is near in meaning among the entries that have vectors. Errors: as [`Experiences::find`]'s.
     pub fn find_near(&self, query: &Query, near: Option<&Near>) -> Result<Vec<Found>, ExperienceError> {
-        if is_known(&self.folder, &self.listed) {
+        if is_known(&self.folder, &self.listed, self.lately) {
             let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(cache) = cache.as_mut()
                 && let Ok(found) = cache.find(&self.folder, query, near)

@@ -21,7 +21,7 @@ const SETTLED: Duration = Duration::from_secs(2);
 /// From so many files on two threads look at them,
 const MANY: usize = 1_000;
 /// and each is looked at again only after so long, where the folder has not changed: that takes as long as all else.
-const LATELY: Duration = Duration::from_secs(5);
+pub(crate) const LATELY: Duration = Duration::from_secs(5);
 
 /// A file as it lies there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,10 +115,10 @@ pub(crate) fn look(folder: &Path, listed: &Mutex<Option<Listed>>) -> io::Result<
 
 /// Whether a folder of many files was looked at a moment ago and is as it was, as far as it tells itself: no file has come or gone since, or
 /// was put in the place of another.
-pub(crate) fn is_known(folder: &Path, listed: &Mutex<Option<Listed>>) -> bool {
+pub(crate) fn is_known(folder: &Path, listed: &Mutex<Option<Listed>>, lately: Duration) -> bool {
     let listed = listed.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(known) = &*listed else { return false };
-    let is_new = known.looked.elapsed() < LATELY && known.names.len() >= MANY;
+    let is_new = known.looked.elapsed() < lately && known.names.len() >= MANY;
     is_new && open_to_list(folder).is_ok_and(|handle| changed(&handle).is_ok_and(|changed| changed == known.changed))
 }
 

@@ -12,7 +12,7 @@ use crate::skills::{Shelf, with_tools};
 use crate::{Error, Home, Logs, launcher};
 use mainpath_policy::Policy;
 use mainpath_providers::{Provider, Registry};
-use mainpath_runtime::{Config, EnvModels, Hook, Hooks, Runtime, Vault};
+use mainpath_runtime::{Config, EnvModels, Hook, Hooks, Runtime, StoreRetries, Vault};
 use mainpath_sandbox::Launcher;
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{FilesStore, LocalScheduler, MemoryStore, Options, Salts, Scheduler, Scope, Store};
@@ -315,6 +315,7 @@ impl HostBuilder {
             messenger: None,
             worktrees,
             clock: self.clock,
+            store_retries: StoreRetries::default(),
         });
         let inner = Inner {
             runtime,

@@ -16,7 +16,7 @@ use mainpath_net::Client;
 use mainpath_policy::{CallFacts, Rules, judge};
 use mainpath_providers::{BadScript, Substitutions, Timeouts};
 use mainpath_runtime::replay::playback;
-use mainpath_runtime::{Config, EnvModels, Hook, Hooks, Mail, Messenger, Models, Runtime, Vault};
+use mainpath_runtime::{Config, EnvModels, Hook, Hooks, Mail, Messenger, Models, Runtime, StoreRetries, Vault};
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{Scheduler, Store};
 use mainpath_tools::{Planned, Tools, Workspace};
@@ -275,6 +275,7 @@ impl Installation {
             messenger: self.messenger()?,
             worktrees: self.logs.home.worktrees(),
             clock: system_clock,
+            store_retries: StoreRetries::default(),
         }))
     }
 }

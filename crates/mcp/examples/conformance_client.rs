@@ -1,7 +1,7 @@
 //! The client as the official conformance package drives it: the address of its server is the last argument. Connects,
 //! lists the tools, and calls each of them, with the arguments that the scenario asks for or that their schemas suggest.
 
-use mainpath_mcp::{Around, Mcp, McpConfig, SEARCH_ABOVE, Servers, State, Unconfined};
+use mainpath_mcp::{Around, Mcp, McpConfig, SEARCH_ABOVE, Servers, State, Times, Unconfined};
 use mainpath_policy::{Attempt, Grant};
 use mainpath_sandbox::Launcher;
 use mainpath_tools::{ToolContext, Tools, Workspace};
@@ -25,6 +25,7 @@ async fn main() -> Result<ExitCode, Failed> {
         variables: Arc::new(|_| None),
         starter: Arc::new(Unconfined::default()),
         redact: Arc::new(str::to_string),
+        times: Times::default(),
     };
     let tools = Tools::new();
     let mcp = Mcp::start(tools.clone(), servers, SEARCH_ABOVE, around, &|_| true, |line| eprintln!("{line}")).await;

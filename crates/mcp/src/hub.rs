@@ -13,8 +13,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// However often a server says that its lists have changed, they are read once in this time.
-const BETWEEN_LISTS: Duration = Duration::from_secs(1);
 /// How long to wait before changes are subscribed to again.
 const BETWEEN_SUBSCRIPTIONS: Duration = Duration::from_secs(5);
 
@@ -222,8 +220,9 @@ impl Shared {
                     if let Err(why) = shared.list(place, &server, &link).await {
                         shared.say(&server, &why);
                     }
+                    let pause = server.around.times.between_lists;
                     drop((shared, server, link));
-                    tokio::time::sleep(BETWEEN_LISTS).await;
+                    tokio::time::sleep(pause).await;
                 }
             }
         });

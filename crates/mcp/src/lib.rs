@@ -42,7 +42,7 @@ mod variables;
 pub use config::{Configured, McpConfig, SEARCH_ABOVE, Servers};
 pub use entry::Entry;
 pub use hub::{Mcp, ServerState, State};
-pub use link::{Around, Redact, Variables};
+pub use link::{Around, Redact, Times, Variables};
 pub use serve::{OneTool, RunAnswer, RunDecision, RunStart, Runs, Served, serve, serve_tool};
 pub use start::{Process, Start, Started, Starter, Unconfined};
 pub use trust::Trust;

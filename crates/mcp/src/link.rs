@@ -37,6 +37,23 @@ pub struct Around {
     pub starter: Arc<dyn Starter>,
     /// Takes secrets out of what people are told of a server: its address and its last words may hold some.
     pub redact: Arc<Redact>,
+    /// How long servers are waited for and left alone.
+    pub times: Times,
+}
+
+/// How long servers are waited for and left alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// How long a server that let a call time out has to show that it is still there.
+    pub life_sign: Duration,
+    /// However often a server says that its lists have changed, they are read once in this time.
+    pub between_lists: Duration,
+}
+
+impl Default for Times {
+    fn default() -> Self {
+        Times { life_sign: Duration::from_secs(5), between_lists: Duration::from_secs(1) }
+    }
 }
 
 /// Takes secrets out of a text.

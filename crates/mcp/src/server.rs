@@ -12,8 +12,6 @@ use tokio::sync::Mutex;
 /// After a failed connection the next is not tried for this long; twice as long after each further one.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// How long a server that let a call time out has to show that it is still there.
-const LIFE_SIGN: Duration = Duration::from_secs(5);
 
 /// What hears of a connection.
 type Opened = dyn Fn(&Arc<Link>) + Send + Sync;
@@ -21,7 +19,7 @@ type Opened = dyn Fn(&Arc<Link>) + Send + Sync;
 /// A server that is used.
 pub(crate) struct Server {
     pub configured: Configured,
-    around: Around,
+    pub around: Around,
     state: Mutex<State>,
     /// Called with every connection that came about.
     opened: OnceLock<Box<Opened>>,
@@ -131,7 +129,7 @@ impl Server {
 
     /// After a call that took too long: a server that does not answer at all is given up.
     async fn look_after(&self, link: &Arc<Link>) {
-        if !link.answers(LIFE_SIGN).await {
+        if !link.answers(self.around.times.life_sign).await {
             self.give_up(link).await;
         }
     }

@@ -121,6 +121,13 @@ impl TryFrom<u64> for Seconds {
     }
 }
 
+/// Any time, for a program that does not read it from a file.
+impl From<Duration> for Seconds {
+    fn from(time: Duration) -> Seconds {
+        Seconds(time)
+    }
+}
+
 impl Seconds {
     /// The time, or this many seconds where nothing is said.
     pub(crate) fn or(this: Option<Seconds>, seconds: u64) -> Duration {

@@ -24,7 +24,7 @@ pub use config::{Contact, EmailConfig, FeishuConfig, ListenConfig, PeopleConfig,
 pub use feishu::api::Listed;
 pub use feishu::callback::decrypted;
 pub use handle::{Answer, Desk, From, Keys, Request, Response, Taken, Which, handle};
-pub use listen::listen;
+pub use listen::{ListenLimits, listen, listen_within};
 pub use message::{AgentWord, Channel, Choice, Kind, Outgoing, Sent, Unsent, WordTaken};
 pub use people::People;
 pub use signature::{LONGEST_AGE, Signed, sign, verify};

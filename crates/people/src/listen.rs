@@ -20,13 +20,35 @@ use tokio::sync::Semaphore;
 const LARGEST: usize = 256 * 1024;
 /// The most connections at once.
 const MOST: usize = 192;
-/// How long a sender may take to say what it wants: who says nothing must not keep others waiting.
-const HEAD: Duration = Duration::from_secs(5);
-/// How long a connection may take.
-const LIMIT: Duration = Duration::from_secs(15);
+
+/// How long a sender may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListenLimits {
+    /// Until the head of its request is there: a silent sender must not keep others waiting.
+    pub head: Duration,
+    /// For the whole connection.
+    pub connection: Duration,
+}
+
+impl Default for ListenLimits {
+    fn default() -> Self {
+        ListenLimits { head: Duration::from_secs(5), connection: Duration::from_secs(15) }
+    }
+}
 
 /// Takes replies on a socket, and hands those that are genuine to the desk, until `until` is over.
 pub async fn listen(listener: TcpListener, people: Arc<People>, desk: Arc<dyn Desk>, until: impl Future<Output = ()>) {
+    listen_within(ListenLimits::default(), listener, people, desk, until).await;
+}
+
+/// The same with other limits than the default ones.
+pub async fn listen_within(
+    limits: ListenLimits,
+    listener: TcpListener,
+    people: Arc<People>,
+    desk: Arc<dyn Desk>,
+    until: impl Future<Output = ()>,
+) {
     let room = Arc::new(Semaphore::new(MOST));
     tokio::pin!(until);
     loop {
@@ -48,11 +70,11 @@ pub async fn listen(listener: TcpListener, people: Arc<People>, desk: Arc<dyn De
             let service = service_fn(|request| answer(request, &people, &*desk));
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
-                .header_read_timeout(HEAD)
+                .header_read_timeout(limits.head)
                 .keep_alive(false)
                 .serve_connection(TokioIo::new(stream), service);
             // Whoever broke it off gets no answer.
-            let _ = tokio::time::timeout(LIMIT, connection).await;
+            let _ = tokio::time::timeout(limits.connection, connection).await;
         });
     }
 }

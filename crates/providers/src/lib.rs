@@ -46,7 +46,7 @@ mod wire;
 mod words;
 
 #[cfg(feature = "http")]
-pub use self::http::{HttpClient, HttpProvider, LocalServer, local_servers};
+pub use self::http::{HttpClient, HttpProvider, LocalLimits, LocalServer, local_servers, local_servers_within};
 pub use anthropic::Anthropic;
 pub use codec::{Codec, Frame, KeyHeader, Route, StreamDecoder, encode, groups, wire_call_id};
 pub use endpoint::{BadBaseUrl, Endpoint, Key, OutputLimit, Quirks, Timeouts};

@@ -12,6 +12,7 @@ use mainpath_tools::Tools;
 use mainpath_types::{Millis, Spec};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The rules that hold for a spec: those of its workspace, and its own. Errors: one line for people.
 pub type Policies = Arc<dyn Fn(&Spec) -> Result<Arc<Policy>, String> + Send + Sync>;
@@ -46,4 +47,22 @@ pub struct Config {
     pub worktrees: Option<Worktrees>,
     /// The time now, in milliseconds since the Unix epoch.
     pub clock: fn() -> Millis,
+    /// When a store that cannot be written is tried again.
+    pub store_retries: StoreRetries,
+}
+
+/// When a store that cannot be written is tried again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreRetries {
+    /// How long to wait before each further try. After the last one the trace is given up.
+    pub pauses: Arc<[Duration]>,
+    /// How often a trace is tried again that the disk had no room for.
+    pub look_for_room: Duration,
+}
+
+impl Default for StoreRetries {
+    fn default() -> Self {
+        let pauses = [20, 100, 500, 1_000, 2_000, 3_000].map(Duration::from_millis);
+        StoreRetries { pauses: Arc::new(pauses), look_for_room: Duration::from_secs(5) }
+    }
 }

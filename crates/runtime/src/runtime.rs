@@ -25,9 +25,6 @@ use tokio::task::JoinHandle;
 /// How often it is looked whether all has come to rest.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// How often it is tried to go on with what the disk had no room for.
-const LOOK_FOR_ROOM: Duration = Duration::from_secs(5);
-
 /// Drives traces. Cheap to clone; the last clone ends the listening for wakes, drivers under way go on.
 #[derive(Clone)]
 pub struct Runtime {
@@ -295,7 +292,7 @@ impl Shared {
                     return;
                 }
                 // Room may be made meanwhile, by somebody who knows nothing of this trace.
-                tokio::time::sleep(LOOK_FOR_ROOM).await;
+                tokio::time::sleep(self.config.store_retries.look_for_room).await;
                 if self.is_resting() || !handle.is_full() {
                     return;
                 }

@@ -3,6 +3,7 @@
 use crate::home::{CACHES, EMPTY, KEPT, READABLE};
 use crate::own_home::{SECRETS, own_home};
 use crate::plan::Plan;
+use crate::supervise::GracePeriods;
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -40,7 +41,9 @@ impl Forecast {
         let there = lent.chain(themselves.map(|path| path.symlink_metadata())).map(identity).collect();
         real.push(home);
         let cage = plan.cage.clone();
-        let plan = Plan { cage, words: Vec::new(), folder: "/".into(), env, limited: plan.limited };
+        // The grace periods are no part of a cage.
+        let grace = GracePeriods::default();
+        let plan = Plan { cage, words: Vec::new(), folder: "/".into(), env, limited: plan.limited, grace };
         Some(Forecast { plan, real, there })
     }
 }

@@ -130,11 +130,13 @@ fn receive_rest(from: &OwnedFd, mut length: [u8; 4], got: usize) -> io::Result<P
 mod tests {
     use super::*;
     use crate::Cage;
+    use crate::supervise::GracePeriods;
     use mainpath_types::Confinement;
 
     fn plan() -> Plan {
         let cage = Cage::new(Confinement::default(), "/w", vec!["/own".into()]);
-        Plan { cage, words: vec!["true".into()], folder: "/w/x".into(), env: vec![], limited: true }
+        let grace = GracePeriods::default();
+        Plan { cage, words: vec!["true".into()], folder: "/w/x".into(), env: vec![], limited: true, grace }
     }
 
     fn streams(input: bool) -> (Streams, io::PipeReader) {

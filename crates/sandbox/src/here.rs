@@ -7,7 +7,7 @@ use crate::init::{start_init, wait_for};
 use crate::launch::{finish, run};
 use crate::limits::Group;
 use crate::plan::Plan;
-use crate::supervise::{END, Terminal};
+use crate::supervise::{END, GracePeriods, Terminal};
 use crate::sys;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -29,7 +29,14 @@ pub fn run_here(cage: &Cage, words: &[OsString], folder: &Path, hidden: &[OsStri
         |name: &OsStr| name.as_encoded_bytes().starts_with(b"MAINPATH_") || hidden.iter().any(|own| own == name);
     let env = std::env::vars_os().filter(|(name, _)| !is_hidden(name)).collect();
     let (cage, watch) = cage.guarded();
-    let plan = Plan { cage, words: words.to_vec(), folder: folder.into(), env, limited: false };
+    let plan = Plan {
+        cage,
+        words: words.to_vec(),
+        folder: folder.into(),
+        env,
+        limited: false,
+        grace: GracePeriods::default(),
+    };
     let (Some(bounds), Some(_)) = (&plan.cage.bounds, words.first()) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };

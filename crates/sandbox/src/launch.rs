@@ -263,7 +263,7 @@ pub(crate) fn run(owner: BorrowedFd<'_>, plan: &Plan, terminal: Terminal) -> Res
         }
         tidy(&mut command, plan, bounds);
     }
-    supervise(owner, &mut command, terminal).map_err(|error| How::Failed(error.raw_os_error().unwrap_or(0)))
+    supervise(owner, &mut command, terminal, plan.grace).map_err(|error| How::Failed(error.raw_os_error().unwrap_or(0)))
 }
 
 /// The environment of a command in a cage: nothing points to what is not there.

@@ -7,7 +7,7 @@ use crate::launch::SUPPORT;
 use crate::plan::Plan;
 use crate::planted::Watch;
 use crate::pool::{self, Born, Program, Started};
-use crate::supervise::END;
+use crate::supervise::{END, GracePeriods};
 use crate::support::Support;
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::{OsStr, OsString};
@@ -27,6 +27,7 @@ pub struct Launcher {
     program: Option<Program>,
     hidden: Arc<[OsString]>,
     support: Arc<OnceLock<Support>>,
+    grace: GracePeriods,
 }
 
 impl Launcher {
@@ -36,6 +37,7 @@ impl Launcher {
             program: Some(Program { path: program.into(), args }),
             hidden: Arc::default(),
             support: Arc::default(),
+            grace: GracePeriods::default(),
         }
     }
 
@@ -46,7 +48,12 @@ impl Launcher {
 
     /// None: whatever is to be started is refused. For a program that has not said by which one its commands are to be started.
     pub fn none() -> Launcher {
-        Launcher { program: None, hidden: Arc::default(), support: Arc::default() }
+        Launcher { program: None, hidden: Arc::default(), support: Arc::default(), grace: GracePeriods::default() }
+    }
+
+    /// The same, with these grace periods instead of the default ones.
+    pub fn grace(self, grace: GracePeriods) -> Launcher {
+        Launcher { grace, ..self }
     }
 
     /// The same, with these environment variables kept from commands. Names that start with `MAINPATH_` always are.
@@ -119,7 +126,7 @@ impl Launcher {
         let env = inherited.chain(env.iter().cloned()).chain(own).collect();
         let (cage, watch) = blocking(|| cage.guarded());
         let words = words.iter().map(OsString::from).collect();
-        let plan = Plan { cage, words, folder: folder.into(), env, limited: false };
+        let plan = Plan { cage, words, folder: folder.into(), env, limited: false, grace: self.grace };
         let Started { launcher, control } = pool::start(program, plan, streams)?;
         control.set_nonblocking(true)?;
         let control = UnixStream::from_std(control)?;

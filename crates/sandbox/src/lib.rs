@@ -63,4 +63,5 @@ pub use launch::{launcher_exit, launcher_main};
 pub use launcher::{Launcher, Process, Running, Talking};
 pub use planted::Planted;
 pub use seatbelt::profile;
+pub use supervise::GracePeriods;
 pub use support::{Part, Support};

@@ -2,12 +2,14 @@
 
 use crate::cage::{Bounds, Cage};
 use crate::guard::Guard;
+use crate::supervise::GracePeriods;
 use mainpath_types::{Confinement, FileAccess};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 /// What a launcher is to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +23,8 @@ pub(crate) struct Plan {
     pub env: Vec<(OsString, OsString)>,
     /// Whether the launcher's cgroup is limited already.
     pub limited: bool,
+    /// How long its processes may take to end by themselves.
+    pub grace: GracePeriods,
 }
 
 /// The first byte of a plan that has no command yet.
@@ -74,6 +78,11 @@ impl Plan {
         if self.limited {
             whole &= put(b'l', &[]);
         }
+        if self.grace != GracePeriods::default() {
+            let GracePeriods { after_end, after_term } = self.grace;
+            let millis = format!("{} {}", after_end.as_millis(), after_term.as_millis());
+            whole &= put(b'g', &[OsStr::new(&millis)]);
+        }
         for word in &self.words {
             whole &= put(b'w', &[word]);
         }
@@ -106,8 +115,14 @@ impl Plan {
     pub fn decode(bytes: &[u8]) -> Option<Plan> {
         let text = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
         let path = |bytes: &[u8]| PathBuf::from(text(bytes));
-        let mut plan =
-            Plan { cage: Cage::open(), words: Vec::new(), folder: PathBuf::new(), env: Vec::new(), limited: false };
+        let mut plan = Plan {
+            cage: Cage::open(),
+            words: Vec::new(),
+            folder: PathBuf::new(),
+            env: Vec::new(),
+            limited: false,
+            grace: GracePeriods::default(),
+        };
         for entry in bytes.strip_suffix(&[0])?.split(|byte| *byte == 0) {
             let (mark, rest) = entry.split_first()?;
             let bounds = plan.cage.bounds.as_mut();
@@ -115,6 +130,11 @@ impl Plan {
                 &FORECAST | b'x' => {}
                 b'd' => plan.folder = path(rest),
                 b'l' => plan.limited = true,
+                b'g' => {
+                    let (after_end, after_term) = std::str::from_utf8(rest).ok()?.split_once(' ')?;
+                    let millis = |text: &str| text.parse().ok().map(Duration::from_millis);
+                    plan.grace = GracePeriods { after_end: millis(after_end)?, after_term: millis(after_term)? };
+                }
                 b'w' => plan.words.push(text(rest)),
                 b'e' => {
                     // A name may begin with the sign.
@@ -148,7 +168,7 @@ mod tests {
         let folder = OsString::from_vec(b"/w/\xff sub\n".to_vec()).into();
         let words = ["sh", "-c", "", "true"].map(OsString::from).to_vec();
         let env = [("PATH", "/bin=x"), ("EMPTY", ""), ("=odd", "1")].map(|(name, value)| (name.into(), value.into()));
-        Plan { cage, words, folder, env: env.to_vec(), limited: true }
+        Plan { cage, words, folder, env: env.to_vec(), limited: true, grace: GracePeriods::default() }
     }
 
     #[test]
@@ -164,6 +184,9 @@ mod tests {
         }
         let sent = Plan { limited: false, ..plan(Cage::open()) };
         assert_eq!(Plan::decode(&sent.encode().unwrap()), Some(sent.clone()));
+        let grace = GracePeriods { after_end: Duration::from_secs(60), after_term: Duration::from_millis(1) };
+        let patient = Plan { grace, ..sent.clone() };
+        assert_eq!(Plan::decode(&patient.encode().unwrap()), Some(patient));
         let forecast = Plan { words: Vec::new(), ..sent };
         assert_eq!(Plan::decode(&forecast.encode().unwrap()), Some(forecast));
     }
@@ -186,6 +209,7 @@ mod tests {
             "d/w\0wsh\0?x\0",
             "d/w\0wsh\0a/w\0",
             "d/w\0wsh\0cwrong\0",
+            "d/w\0wsh\0g200\0",
             "d/w\0\0wsh\0",
             "f\0d/w\0wsh\0",
         ] {

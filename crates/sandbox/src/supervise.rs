@@ -18,11 +18,22 @@ use std::time::{Duration, Instant};
 
 /// Ask for an end with a grace.
 pub(crate) const END: u8 = b'T';
-/// What is left when a command has ended by itself may take this long to finish as well.
-const AFTER_END: Duration = Duration::from_millis(200);
-/// What was asked to end may take this long.
-const AFTER_TERM: Duration = Duration::from_millis(300);
 const STEP: Duration = Duration::from_millis(3);
+
+/// How long the processes of a command may take to end by themselves before they are killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GracePeriods {
+    /// After the command has ended by itself: the time for its background processes.
+    pub after_end: Duration,
+    /// After `SIGTERM`: the time for the command and everything it started.
+    pub after_term: Duration,
+}
+
+impl Default for GracePeriods {
+    fn default() -> Self {
+        GracePeriods { after_end: Duration::from_millis(200), after_term: Duration::from_millis(300) }
+    }
+}
 
 /// Whether a command shares its owner's terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +46,12 @@ pub(crate) enum Terminal {
 
 /// Runs the command to its end, or ends it. Gives how it ended, or nothing if there is no owner any more. Errors: it could
 /// not be started, or not be watched; then nothing of it runs.
-pub(crate) fn supervise(owner: BorrowedFd<'_>, command: &mut Command, terminal: Terminal) -> io::Result<Option<Ended>> {
+pub(crate) fn supervise(
+    owner: BorrowedFd<'_>,
+    command: &mut Command,
+    terminal: Terminal,
+    grace: GracePeriods,
+) -> io::Result<Option<Ended>> {
     set_child_subreaper(Some(getpid()))?;
     children(getpid())?;
     // The wish to end it is heard but once: one that came before its start is not passed over.
@@ -51,7 +67,7 @@ pub(crate) fn supervise(owner: BorrowedFd<'_>, command: &mut Command, terminal: 
     // What a terminal sends to everybody is the command's business.
     crate::sys::block_all_signals();
     let command = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(Errno::SRCH)?;
-    match oversee(owner, command) {
+    match oversee(owner, command, grace) {
         Ok(ended) => Ok(ended),
         Err(error) => {
             // Whatever could not be found out: nothing may go on unowned.
@@ -63,7 +79,7 @@ pub(crate) fn supervise(owner: BorrowedFd<'_>, command: &mut Command, terminal: 
     }
 }
 
-fn oversee(owner: BorrowedFd<'_>, command: Pid) -> Result<Option<Ended>, Errno> {
+fn oversee(owner: BorrowedFd<'_>, command: Pid, grace: GracePeriods) -> Result<Option<Ended>, Errno> {
     let end = pidfd_open(command, PidfdFlags::empty()).ok();
     let end = end.as_ref().map(AsFd::as_fd);
     // Without pidfds (before Linux 5.3) the wait is a slow poll.
@@ -77,14 +93,14 @@ fn oversee(owner: BorrowedFd<'_>, command: Pid) -> Result<Option<Ended>, Errno> 
     let by_itself = has_ended(command)?;
     match wish {
         Asked::Nothing if others(command)? > 0 => {
-            settle(owner, AFTER_END, || Ok(others(command)? > 0))?;
+            settle(owner, grace.after_end, || Ok(others(command)? > 0))?;
             cleared = others(command)?;
             left = end_all(command)?;
         }
         Asked::Nothing => {}
         Asked::End => {
             signal_all(command, Signal::TERM)?;
-            settle(owner, AFTER_TERM, || running(command))?;
+            settle(owner, grace.after_term, || running(command))?;
             left = end_all(command)?;
         }
         Asked::EndNow => left = end_all(command)?,

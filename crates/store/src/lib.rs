@@ -46,7 +46,7 @@ mod wake;
 
 #[cfg(feature = "faults")]
 pub use faulty::Faulty;
-pub use files::{FilesStore, Following, Options};
+pub use files::{FilesStore, Following, JournalTimes, Options};
 pub use line::{HeadHash, Salts};
 pub use log::read_file;
 pub use memory::MemoryStore;

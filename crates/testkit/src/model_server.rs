@@ -16,7 +16,7 @@ pub mod responses;
 mod schema;
 mod server;
 
-pub use answer::Answer;
+pub use answer::{Answer, Gate};
 pub use behaviour::{Behaviour, RecordedRequest, Reply};
 pub use cassette::{Cassette, Exchange};
 pub use chat::{check_request, completion, events, render};

@@ -31,7 +31,7 @@ impl Redis {
                 .expect("redis-server cannot be started: `make test` installs it from Debian's package redis-server");
             // Somebody else may have taken the port meanwhile: then the server ends by itself.
             while process.try_wait().unwrap().is_none() {
-                if answers(port) {
+                if answers(port, process.id()) {
                     return Redis { port, process, _folder: folder };
                 }
                 std::thread::sleep(Duration::from_millis(10));
@@ -68,15 +68,15 @@ impl Drop for Redis {
     }
 }
 
-/// Whether a server with the password is there and takes commands.
-fn answers(port: u16) -> bool {
+/// Whether the server of this process takes commands: another one may have been quicker to take the port.
+fn answers(port: u16, process: u32) -> bool {
     let ask = || -> std::io::Result<bool> {
         let mut server = TcpStream::connect(("127.0.0.1", port))?;
         server.set_read_timeout(Some(Duration::from_secs(1)))?;
-        server.write_all(format!("AUTH {}\r\n", Redis::PASSWORD).as_bytes())?;
-        let mut said = [0; 5];
-        server.read_exact(&mut said)?;
-        Ok(&said == b"+OK\r\n")
+        server.write_all(format!("AUTH {}\r\nINFO server\r\nQUIT\r\n", Redis::PASSWORD).as_bytes())?;
+        let mut said = String::new();
+        server.read_to_string(&mut said)?;
+        Ok(said.lines().any(|line| line.strip_prefix("process_id:") == Some(&process.to_string())))
     };
     ask().unwrap_or(false)
 }

@@ -4,6 +4,10 @@ use crate::support::{Place, about, draft, texts};
 use mainpath_experience::{Change, Draft, Near, Query, Status, Vector};
 use mainpath_types::Origin;
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant, SystemTime};
+
+/// Bounds a wait. Nothing here takes this long; what does, hangs.
+const LONG: Duration = Duration::from_secs(60);
 
 fn tags(intent: &[&str], state: &[&str]) -> Query {
     let all = |tags: &[&str]| tags.iter().map(ToString::to_string).collect();
@@ -150,24 +154,35 @@ fn among_thousands_what_is_found_is_as_it_is_now_and_the_rest_as_it_was_seconds_
         write(n, &format!("Number {n} is about sparrows"));
     }
     write(7, "Herons wade in the morning");
-    let open = place.open();
+    let open = place.open().look_again_after(2 * LONG);
     let herons = || texts(&open, about("wading herons in the morning"));
+    // The folder as it is when its last change was long ago.
+    let settle = || {
+        let ago = SystemTime::now() - Duration::from_secs(10);
+        std::fs::File::open(&place.folder).unwrap().set_modified(ago).unwrap();
+    };
     // A folder that has just changed is looked at each time.
     assert_eq!(herons(), ["Herons wade in the morning"]);
-    std::thread::sleep(std::time::Duration::from_millis(2_500));
+    settle();
     assert_eq!(herons(), ["Herons wade in the morning"]);
     // What is found is looked at, however it was changed, and so is a file that comes.
     write(7, "Herons wade in the evening, and in the morning");
     assert_eq!(herons(), ["Herons wade in the evening, and in the morning"]);
     write(2_000, "Herons wade all the morning");
     assert_eq!(herons().len(), 2);
-    std::thread::sleep(std::time::Duration::from_millis(2_500));
+    settle();
     assert_eq!(herons().len(), 2);
-    // Another that is written in its place is found soon.
+    // Another that is written in its place is found once it is time to look at each again.
     write(8, "Herons wade every morning");
-    let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
-    while herons().len() < 3 {
-        assert!(std::time::Instant::now() < until, "{:?}", herons());
-        std::thread::sleep(std::time::Duration::from_millis(100));
+    assert_eq!(herons().len(), 2);
+    drop(open);
+    let open = place.open().look_again_after(Duration::from_millis(200));
+    let herons = || texts(&open, about("wading herons in the morning"));
+    assert_eq!(herons().len(), 3);
+    write(9, "Herons wade on Monday morning");
+    let until = Instant::now() + LONG;
+    while herons().len() < 4 {
+        assert!(Instant::now() < until, "{:?}", herons());
+        std::thread::sleep(Duration::from_millis(50));
     }
 }

@@ -12,7 +12,7 @@ use crate::rules::{MakePolicy, Sources};
 use crate::{Error, Host, Installation, Outcome, Run, Trace};
 use mainpath_core::CallState;
 use mainpath_providers::Registry;
-use mainpath_runtime::{Config, EnvModels, Mail, Models, Phase, Runtime, Waiting, new_trace_id};
+use mainpath_runtime::{Config, EnvModels, Mail, Models, Phase, Runtime, StoreRetries, Waiting, new_trace_id};
 use mainpath_sandbox::Launcher;
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{LocalScheduler, MemoryStore, Salts, Scheduler, Store};
@@ -138,6 +138,7 @@ async fn played(setup: PlaySetup<'_>) -> Result<Played, Error> {
         messenger: None,
         worktrees: None,
         clock: system_clock,
+        store_retries: StoreRetries::default(),
     });
     let host = Host::from(Inner {
         runtime,

@@ -2,7 +2,7 @@
 
 use super::caged::{Caged, redact};
 use crate::Error;
-use mainpath_mcp::{Around, Entry, Mcp, SEARCH_ABOVE, Servers, State};
+use mainpath_mcp::{Around, Entry, Mcp, SEARCH_ABOVE, Servers, State, Times};
 use mainpath_runtime::Vault;
 use mainpath_sandbox::Launcher;
 use mainpath_tools::Tools;
@@ -30,8 +30,13 @@ pub(crate) async fn start_all(servers: Vec<(String, Entry)>, with: ByHand<'_>) -
     let servers = Servers::given(servers, Path::new("this host")).map_err(Error::invalid)?;
     let workspace = std::env::current_dir()?;
     let starter = Arc::new(Caged::new(with.launcher, with.vault, &workspace, with.protected));
-    let around =
-        Around { workspace, variables: Arc::new(|name| std::env::var(name).ok()), starter, redact: redact(with.vault) };
+    let around = Around {
+        workspace,
+        variables: Arc::new(|name| std::env::var(name).ok()),
+        starter,
+        redact: redact(with.vault),
+        times: Times::default(),
+    };
     let mcp = Mcp::start(with.tools.clone(), servers, SEARCH_ABOVE, around, &|_| true, |_| {}).await;
     for server in mcp.states() {
         if let State::Failed(why) = &server.state {

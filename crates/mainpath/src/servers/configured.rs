@@ -3,7 +3,7 @@
 use super::caged::{Caged, redact};
 use crate::agent::{tools_now, without_denied};
 use crate::{Error, Installation, Logs, launcher, spec_of};
-use mainpath_mcp::{Around, Configured, Entry, Mcp, SEARCH_ABOVE, Servers, State, Trust};
+use mainpath_mcp::{Around, Configured, Entry, Mcp, SEARCH_ABOVE, Servers, State, Times, Trust};
 use mainpath_runtime::{Mail, Runtime};
 use mainpath_store::{Scope, Store};
 use mainpath_types::{Spec, TraceId};
@@ -91,6 +91,7 @@ pub async fn start(
         variables: Arc::new(move |name| std::env::var(name).ok().or_else(|| secrets.get(name).cloned())),
         starter: Arc::new(Caged::new(launcher::own(), &app.vault, workspace, app.logs.home.protected())),
         redact: redact(&app.vault),
+        times: Times::default(),
     };
     let above = app.logs.home.config.mcp.search_above.unwrap_or(SEARCH_ABOVE);
     let is_trusted = |server: &Configured| trusted.contains(&server.name);

@@ -5,7 +5,9 @@ use mainpath::prelude::*;
 use mainpath::tools::Touches;
 use mainpath::types::RunRules;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Notify;
 
 #[tokio::test]
 async fn a_program_that_did_not_say_it_is_a_launcher_is_not_started_anew_to_apply_a_filter() {
@@ -26,12 +28,26 @@ async fn a_program_that_did_not_say_it_is_a_launcher_is_not_started_anew_to_appl
 
 #[tokio::test]
 async fn what_was_said_before_a_limit_is_answered_by_who_resumes() {
-    let script = "[[turn]]\ndelay_ms = 300\ncalls = [{ tool = \"count_words\", args = { text = \"one\" } }]\n[[turn]]\nfinal = \"One.\"\n";
+    let script =
+        "[[turn]]\ncalls = [{ tool = \"count_words\", args = { text = \"one\" } }]\n[[turn]]\nfinal = \"One.\"\n";
     let place = Place::new(script);
+    // The only turn that is allowed ends once the message is there.
+    let said = Arc::new(Notify::new());
+    let waits = Arc::clone(&said);
+    let count = tool_fn("count_words", "Counts.", move |_: Words| {
+        let waits = Arc::clone(&waits);
+        async move {
+            waits.notified().await;
+            "1"
+        }
+    });
+    let host = Host::builder().in_memory().tool(count.effect(EffectClass::ReadOnly)).build().await.unwrap();
     let limits = LimitOptions { turns: Some(1), ..LimitOptions::default() };
-    let run = place.agent().await.limits(limits).start("Count.").await.unwrap();
+    let agent = host.agent(place.model()).workspace(place.work()).limits(limits);
+    let run = agent.start("Count.").await.unwrap();
     let trace = run.trace().clone();
     trace.next("And again.").await.unwrap();
+    said.notify_one();
     assert_eq!(run.outcome().await.unwrap().reason, FinishReason::MaxTurns);
     assert!(!trace.drive().await.unwrap(), "it waits until somebody goes on");
     let outcome = trace.resume().await.unwrap().outcome().await.unwrap();
@@ -183,20 +199,23 @@ async fn what_says_nothing_is_an_error_and_begins_nothing() {
 #[tokio::test]
 async fn what_a_tool_or_mainpath_says_about_a_run_comes_as_a_notice_and_is_in_no_log() {
     let place = Place::new(COUNT);
-    let count = tool_fn_with("count_words", "Counts.", |context: ToolContext, words: Words| {
-        let notice = std::sync::Arc::clone(&context.notice);
+    let watched = Arc::new(Notify::new());
+    let waits = Arc::clone(&watched);
+    let count = tool_fn_with("count_words", "Counts.", move |context: ToolContext, words: Words| {
+        let (notice, waits) = (Arc::clone(&context.notice), Arc::clone(&waits));
         async move {
-            // Who watches all of it has begun to listen by then.
-            tokio::time::sleep(Duration::from_millis(500)).await;
+            waits.notified().await;
             notice("the table is being read");
             words.text.split_whitespace().count().to_string()
         }
     });
     let host = Host::builder().in_memory().tool(count.effect(EffectClass::ReadOnly)).build().await.unwrap();
     let run = host.agent(place.model()).workspace(place.work()).start("Count.").await.unwrap();
-    let notices = |mut run: Run| async move {
+    let notices = |mut run: Run, begun: Option<Arc<Notify>>| async move {
         let mut notices = Vec::new();
         while let Some(event) = run.next().await {
+            // Whoever has seen an event hears all that comes.
+            begun.iter().for_each(|begun| begun.notify_one());
             if let RunEvent::Notice(notice) = event.unwrap() {
                 notices.push((notice.id, notice.text.clone()));
             }
@@ -204,7 +223,7 @@ async fn what_a_tool_or_mainpath_says_about_a_run_comes_as_a_notice_and_is_in_no
         notices
     };
     let trace = run.trace().clone();
-    let (one, all) = tokio::join!(notices(run), notices(trace.watch_all(1)));
+    let (one, all) = tokio::join!(notices(run, None), notices(trace.watch_all(1), Some(watched)));
     assert_eq!(one, [(None, "the table is being read".to_string())]);
     assert_eq!(all, one);
     assert!(!serde_json::to_string(&trace.events(1).await.unwrap()).unwrap().contains("is being read"));

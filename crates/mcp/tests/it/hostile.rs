@@ -1,11 +1,11 @@
 //! Servers that lie, die, flood and fall silent. None of it harms more than the call.
 
-use crate::support::{OneSecret, World, eventually, hostile, pair, said};
-use mainpath_mcp::State;
+use crate::support::{LONG, OneSecret, World, eventually, hostile, pair, said};
+use mainpath_mcp::{State, Times};
 use mainpath_types::{EffectClass, Part};
 use serde_json::json;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[tokio::test]
 async fn a_server_that_dies_in_a_call_fails_the_call_and_the_next_one_starts_it_again() {
@@ -34,10 +34,9 @@ async fn a_server_that_cannot_start_is_left_alone_for_a_while_and_says_why() {
 
 #[tokio::test]
 async fn a_server_that_never_comes_up_holds_nobody_for_longer_than_its_time() {
-    let begun = Instant::now();
-    let world = World::new(&format!("{}startup_timeout_s = 1\n", hostile("h", "mute"))).await;
+    let config = format!("{}startup_timeout_s = 1\n", hostile("h", "mute"));
+    let world = tokio::time::timeout(LONG, World::new(&config)).await.expect("nobody is held up");
     assert_eq!(world.failure("h"), "it did not start within 1 s");
-    assert!(begun.elapsed() < Duration::from_secs(9));
 }
 
 #[tokio::test]
@@ -59,7 +58,8 @@ async fn a_call_that_is_never_answered_ends_with_its_time_and_the_server_stays()
 
 #[tokio::test]
 async fn a_server_that_gives_no_sign_of_life_after_a_late_call_is_started_again() {
-    let world = World::new(&hostile("h", "stuck")).await;
+    let times = Times { life_sign: Duration::from_millis(200), ..Times::default() };
+    let world = World::within(times, tempfile::tempdir().unwrap(), &hostile("h", "stuck")).await;
     let mut ctx = world.context("mcp__h__do");
     ctx.timeout = Some(Duration::from_millis(100));
     let first = pids(&world);

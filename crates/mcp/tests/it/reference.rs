@@ -1,11 +1,14 @@
 //! The official reference servers, of both revisions of the protocol and over both transports.
 
-use crate::support::{World, eventually, installed, pair, said};
+use crate::support::{LONG, World, eventually, installed, pair, said};
 use mainpath_mcp::State;
 use mainpath_types::{Part, Source};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 fn node(name: &str, package: &str, args: &[&str]) -> String {
     let script = installed(&format!("node_modules/{package}/dist/index.js"));
@@ -144,24 +147,62 @@ struct OverHttp {
 }
 
 impl OverHttp {
-    fn start(port: Option<u16>) -> OverHttp {
-        let port = port.unwrap_or_else(|| {
-            let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-            free.local_addr().unwrap().port()
-        });
+    fn start() -> OverHttp {
         let script = installed("node_modules/@modelcontextprotocol/server-everything/dist/index.js");
-        let mut child = Command::new("node")
-            .args([&script, "streamableHttp"])
-            .env("PORT", port.to_string())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let ready = lines.map_while(Result::ok).find(|line| line.contains("listening on port"));
-        assert!(ready.is_some(), "the server does not come up");
-        OverHttp { child, port }
+        let mut last = Vec::new();
+        // The server takes only a number: another process may take the free port before it does, then it ends by itself.
+        for _ in 0..20 {
+            let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            let port = free.local_addr().unwrap().port();
+            drop(free);
+            let mut child = Command::new("node")
+                .args([&script, "streamableHttp"])
+                .env("PORT", port.to_string())
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+            last = lines.by_ref().take_while(|line| !line.contains("listening on port")).collect();
+            if child.try_wait().unwrap().is_none() && !last.iter().any(|line| line.contains("EADDRINUSE")) {
+                return OverHttp { child, port };
+            }
+            let _ = child.kill();
+            let _ = child.wait();
+            assert!(last.iter().any(|line| line.contains("EADDRINUSE")), "the server does not come up: {last:?}");
+        }
+        panic!("the server finds no free port: {last:?}");
+    }
+}
+
+/// An address that stays while the server behind it is ended and started again.
+struct Front {
+    port: u16,
+    behind: Arc<Mutex<Option<u16>>>,
+}
+
+impl Front {
+    async fn start() -> Front {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let front = Front { port: listener.local_addr().unwrap().port(), behind: Arc::default() };
+        let behind = Arc::clone(&front.behind);
+        tokio::spawn(async move {
+            while let Ok((mut client, _)) = listener.accept().await {
+                let port = *behind.lock().unwrap();
+                tokio::spawn(async move {
+                    // Where there is no server, the client is hung up on.
+                    let Some(port) = port else { return };
+                    let Ok(mut server) = TcpStream::connect(("127.0.0.1", port)).await else { return };
+                    let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
+                });
+            }
+        });
+        front
+    }
+
+    fn leads_to(&self, server: Option<&OverHttp>) {
+        *self.behind.lock().unwrap() = server.map(|server| server.port);
     }
 }
 
@@ -174,8 +215,9 @@ impl Drop for OverHttp {
 
 #[tokio::test]
 async fn a_server_over_http_is_used_found_gone_and_found_again() {
-    let server = OverHttp::start(None);
-    let port = server.port;
+    let (front, server) = (Front::start().await, OverHttp::start());
+    front.leads_to(Some(&server));
+    let port = front.port;
     let config = format!(
         "[servers.far]\ntype = \"http\"\nurl = \"http://127.0.0.1:{port}/mcp\"\nheaders = {{ Authorization = \"Bearer ${{HOME}}\" }}\n"
     );
@@ -184,24 +226,29 @@ async fn a_server_over_http_is_used_found_gone_and_found_again() {
     let steps = json!({"duration": 1, "steps": 2});
     assert_eq!(world.say("mcp__far__trigger-long-running-operation", steps).await.0, "ok");
     assert_eq!(*world.progress.lock().unwrap(), "1/2\n2/2\n");
+    front.leads_to(None);
     drop(server);
     let (code, _) = world.say("mcp__far__echo", json!({"message": "gone"})).await;
     assert!(["server_gone", "server_down", "server_error"].contains(&code.as_str()), "{code}");
-    let _server = OverHttp::start(Some(port));
-    let mut last = pair("", "");
-    for _ in 0..100 {
-        last = world.say("mcp__far__echo", json!({"message": "again"})).await;
-        if last.0 == "ok" {
-            break;
+    let server = OverHttp::start();
+    front.leads_to(Some(&server));
+    let deadline = Instant::now() + LONG;
+    let last = loop {
+        let last = world.say("mcp__far__echo", json!({"message": "again"})).await;
+        if last.0 == "ok" || Instant::now() > deadline {
+            break last;
         }
-        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-    }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    };
     assert_eq!(last, pair("ok", "Echo: again"));
 }
 
 #[tokio::test]
 async fn a_server_that_is_nowhere_is_said_to_be_nowhere() {
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    // Its port is taken, and nobody listens there.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let free = socket.local_addr().unwrap();
     let world = World::new(&format!("[servers.far]\nurl = \"http://{free}/mcp\"\n")).await;
     assert!(world.failure("far").ends_with(": Connection refused (os error 111)"), "{}", world.failure("far"));
     let world = World::new("[servers.far]\nurl = \"ftp://h/mcp\"\n[servers.none]\nurl = \"no url\"\n").await;

@@ -1,6 +1,6 @@
 //! A workspace with servers and what calls need.
 
-use mainpath_mcp::{Around, Mcp, McpConfig, ServerState, Servers, State, Unconfined};
+use mainpath_mcp::{Around, Mcp, McpConfig, ServerState, Servers, State, Times, Unconfined};
 use mainpath_policy::{Attempt, CallFacts, Grant};
 use mainpath_sandbox::Launcher;
 use mainpath_tools::{MemoryBlobs, Problem, Secrets, ToolContext, Tools, Workspace};
@@ -44,6 +44,10 @@ impl World {
     }
 
     pub async fn in_folder(folder: tempfile::TempDir, config: &str) -> World {
+        World::within(Times::default(), folder, config).await
+    }
+
+    pub async fn within(times: Times, folder: tempfile::TempDir, config: &str) -> World {
         let root = folder.path().canonicalize().unwrap();
         let workspace = Arc::new(Workspace::new(&root, vec![]).unwrap());
         let config: McpConfig = toml::from_str(config).unwrap();
@@ -56,6 +60,7 @@ impl World {
             variables: Arc::new(|name| std::env::var(name).ok()),
             starter: Arc::new(Unconfined { hidden: vec!["CARGO_MANIFEST_DIR".into()] }),
             redact: Arc::new(str::to_string),
+            times,
         };
         let above = config.search_above.unwrap_or(mainpath_mcp::SEARCH_ABOVE);
         let notice = move |line: &str| heard.lock().unwrap().push(line.into());

@@ -71,6 +71,9 @@ def tools():
         promised = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
         return [{**plain, "outputSchema": promised}]
     if HOW == "grows":
+        if CALLS > 0 and len(sys.argv) > 2:
+            # Tells the test that the longer list was asked for.
+            open(sys.argv[2], "w").close()
         return [plain] + ([{**plain, "name": "more"}] if CALLS > 0 else [])
     return [plain]
 

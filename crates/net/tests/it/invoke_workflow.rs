@@ -6,13 +6,18 @@ use mainpath_types::EffectClass;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 fn secret(name: &str) -> Option<String> {
     (name == "FLOW_KEY").then(|| "f-1".into())
 }
 
 fn made(config: Value) -> Result<World, NotReady> {
-    let config: InvokeWorkflowConfig = serde_json::from_value(config).unwrap();
+    let mut config: InvokeWorkflowConfig = serde_json::from_value(config).unwrap();
+    // Nothing here needs a longer pause between two questions.
+    for poll in config.workflows.values_mut().filter_map(|workflow| workflow.poll.as_mut()) {
+        poll.every_s = Some(Duration::from_millis(10).into());
+    }
     let tool = InvokeWorkflow::new(&client(&[]), &config, &secret)?;
     let tools = Tools::new();
     tools.put(InvokeWorkflow::NAME, tool.doc(), tool.schema(), Arc::new(tool)).unwrap();
@@ -83,7 +88,7 @@ async fn a_result_that_takes_time_is_asked_for() {
         _ => reply(200, &[], r#"{"state":"done","result":42}"#),
     })
     .await;
-    let poll = json!({"url": server.url("/runs/{id}/state"), "id": "/run/id", "state": "/state", "done": ["done"], "failed": ["failed"], "every_s": 1});
+    let poll = json!({"url": server.url("/runs/{id}/state"), "id": "/run/id", "state": "/state", "done": ["done"], "failed": ["failed"]});
     let world = made(build(&server.url("/start"), json!({"poll": poll}))).unwrap();
     let said = world.say("invoke_workflow", json!({"name": "build", "input": {"branch": "main"}})).await;
     assert_eq!(said, pair("ok", r#"{"state":"done","result":42}"#));
@@ -116,8 +121,10 @@ async fn failures_of_workflows_are_told() {
     ];
     for (start, state, code, text) in cases {
         let server = failing(start, state).await;
-        let poll = json!({"url": server.url("/{id}"), "id": "/id", "state": "/state", "done": ["done"], "failed": ["failed"], "every_s": 1});
-        let world = made(build(&server.url("/start"), json!({"poll": poll, "timeout_s": 2}))).unwrap();
+        let poll =
+            json!({"url": server.url("/{id}"), "id": "/id", "state": "/state", "done": ["done"], "failed": ["failed"]});
+        let timeout_s = if code == "timeout" { 2 } else { 60 };
+        let world = made(build(&server.url("/start"), json!({"poll": poll, "timeout_s": timeout_s}))).unwrap();
         assert_eq!(
             world.say("invoke_workflow", json!({"name": "build", "input": {"branch": "main"}})).await,
             pair(code, text)

@@ -9,11 +9,20 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// How long a connection may take to come about: it is this machine, or one beside it.
-const CONNECT: Duration = Duration::from_millis(150);
+/// How long local servers are waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocalLimits {
+    /// How long a connection may take to come about: it is this machine, or one beside it.
+    pub connect: Duration,
+    /// How long a server that took the connection may take to list its models.
+    pub answer: Duration,
+}
 
-/// How long a server that took the connection may take to list its models.
-const ANSWER: Duration = Duration::from_secs(1);
+impl Default for LocalLimits {
+    fn default() -> Self {
+        LocalLimits { connect: Duration::from_millis(150), answer: Duration::from_secs(1) }
+    }
+}
 
 /// More than this is no list of models.
 const MAX_LIST: usize = 1 << 20;
@@ -40,19 +49,29 @@ impl LocalServer {
 /// Asks the registry's local servers, all at once, which models they offer. Where none listens, the answer comes at once. Two
 /// that have the same address both answer: nothing tells them apart.
 pub async fn local_servers(registry: &Registry, env: &(dyn Fn(&str) -> Option<String> + Sync)) -> Vec<LocalServer> {
-    let local = registry.providers().iter().filter(|provider| provider.local);
-    let asked = local.filter_map(|provider| Some((&provider.name, provider.endpoint(None, env).ok()?)));
-    join_all(asked.map(|(name, endpoint)| ask(name, endpoint))).await
+    local_servers_within(LocalLimits::default(), registry, env).await
 }
 
-async fn ask(provider: &str, endpoint: Endpoint) -> LocalServer {
-    let models = timeout(CONNECT + ANSWER, list(&endpoint)).await.ok().flatten();
+/// The same with other limits than the default ones.
+pub async fn local_servers_within(
+    limits: LocalLimits,
+    registry: &Registry,
+    env: &(dyn Fn(&str) -> Option<String> + Sync),
+) -> Vec<LocalServer> {
+    let local = registry.providers().iter().filter(|provider| provider.local);
+    let asked = local.filter_map(|provider| Some((&provider.name, provider.endpoint(None, env).ok()?)));
+    join_all(asked.map(|(name, endpoint)| ask(limits, name, endpoint))).await
+}
+
+async fn ask(limits: LocalLimits, provider: &str, endpoint: Endpoint) -> LocalServer {
+    let LocalLimits { connect, answer } = limits;
+    let models = timeout(connect + answer, list(connect, &endpoint)).await.ok().flatten();
     LocalServer { provider: provider.into(), at: endpoint.host(), models }
 }
 
-async fn list(endpoint: &Endpoint) -> Option<Vec<String>> {
+async fn list(limit: Duration, endpoint: &Endpoint) -> Option<Vec<String>> {
     // Nothing is set up for HTTP unless somebody listens.
-    timeout(CONNECT, TcpStream::connect(endpoint.socket())).await.ok()?.ok()?;
+    timeout(limit, TcpStream::connect(endpoint.socket())).await.ok()?.ok()?;
     let client = HttpClient::new().for_endpoint(endpoint).ok()?;
     let mut request = client.get(endpoint.url("models"));
     for (name, value) in &endpoint.headers {

@@ -9,4 +9,4 @@ mod packed;
 
 pub use client::HttpClient;
 pub use driver::HttpProvider;
-pub use local::{LocalServer, local_servers};
+pub use local::{LocalLimits, LocalServer, local_servers, local_servers_within};

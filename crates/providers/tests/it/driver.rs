@@ -362,8 +362,12 @@ fn dropping_a_call_ends_it() {
 #[test]
 fn a_limit_that_one_model_meets_holds_back_all_that_use_the_same_key_and_nobody_else() {
     let body = json!({"error": {"message": "slow down", "type": "rate_limit_error"}}).to_string();
-    let refusal = Reply::Error { status: 429, headers: vec![("retry-after".into(), "1".into())], body };
-    let server = start(vec![refusal, Answer::text("now").into()]);
+    let refusal = |seconds: &str| Reply::Error {
+        status: 429,
+        headers: vec![("retry-after".into(), seconds.into())],
+        body: body.clone(),
+    };
+    let server = start(vec![refusal("60"), Answer::text("now").into(), refusal("1"), Answer::text("now").into()]);
     let client = HttpClient::new();
     let with_key = |key: &str| {
         let mut endpoint = Endpoint::new(&server.url()).unwrap();
@@ -371,14 +375,27 @@ fn a_limit_that_one_model_meets_holds_back_all_that_use_the_same_key_and_nobody_
         HttpProvider::openai_chat(&client, endpoint)
     };
     let (first, second, stranger) = (with_key("sk-one"), with_key("sk-one"), with_key("sk-two"));
+    let (third, fourth) = (with_key("sk-three"), with_key("sk-three"));
     run(async {
         let (refused, _) = ask_with(&first, vec![user(1, "hi")], false).await;
         assert_eq!(refused.unwrap_err().kind, ModelErrorKind::RateLimit);
         let mut waiting = Box::pin(ask_with(&second, vec![user(1, "hi")], false));
-        let early = tokio::time::timeout(Duration::from_millis(300), &mut waiting).await;
-        assert!(early.is_err() && server.count() == 1, "it waits before it asks");
-        assert!(ask_with(&stranger, vec![user(1, "hi")], false).await.0.is_ok());
-        assert!(waiting.await.0.is_ok());
+        let early = tokio::time::timeout(Duration::ZERO, &mut waiting).await;
+        assert!(early.is_err(), "it waits before it asks");
+        // Meanwhile the stranger has asked and is answered.
+        tokio::select! {
+            biased;
+            _ = &mut waiting => panic!("it did not wait"),
+            (answer, _) = ask_with(&stranger, vec![user(1, "hi")], false) => assert!(answer.is_ok()),
+        }
+        assert_eq!(server.count(), 2);
+        drop(waiting);
+        // Whoever has waited for long enough asks.
+        let begun = std::time::Instant::now();
+        let (refused, _) = ask_with(&third, vec![user(1, "hi")], false).await;
+        assert_eq!(refused.unwrap_err().kind, ModelErrorKind::RateLimit);
+        assert!(ask_with(&fourth, vec![user(1, "hi")], false).await.0.is_ok());
+        assert!(begun.elapsed() >= Duration::from_secs(1), "it waits before it asks");
     });
-    assert_eq!(server.count(), 3);
+    assert_eq!(server.count(), 4);
 }

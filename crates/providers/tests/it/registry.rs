@@ -1,10 +1,11 @@
 //! The tables of providers and models.
 
-use mainpath_providers::{Abilities, BadTable, ModelFacts, Registry, local_servers};
+use mainpath_providers::{Abilities, BadTable, LocalLimits, ModelFacts, Registry, local_servers_within};
 use mainpath_testkit::model_server::{Behaviour, ModelServer, Reply};
 use mainpath_types::{Price, Usage};
 use std::collections::BTreeSet;
 use std::net::TcpListener;
+use tokio::net::TcpSocket;
 
 fn facts(model: &str) -> ModelFacts {
     Registry::bundled().facts(model)
@@ -297,24 +298,40 @@ fn local_servers_are_asked_for_their_models_where_they_are() {
     let server = ModelServer::start(Behaviour::new(|_| Reply::Close)).unwrap();
     // It takes connections and says nothing.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let env = |name: &str| match name {
-        "OLLAMA_HOST" => Some(gone.to_string()),
-        "LMSTUDIO_BASE_URL" => Some(format!("http://{}/v1", silent.local_addr().unwrap())),
-        "LLAMACPP_BASE_URL" | "MLX_BASE_URL" => Some(server.url()),
-        "VLLM_BASE_URL" => Some("nonsense://".into()),
-        _ => None,
-    };
     let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let found = tokio.block_on(local_servers(Registry::bundled(), &env));
-    let said: Vec<_> =
-        found.iter().map(|server| (server.provider.as_str(), server.at.clone(), server.model())).collect();
-    let silent = silent.local_addr().unwrap().to_string();
-    let expected = [
-        ("ollama", gone.to_string(), None),
-        ("lmstudio", silent, None),
-        ("llamacpp", server.addr().to_string(), Some("llamacpp:test-model".to_string())),
-        ("mlx", server.addr().to_string(), Some("mlx:test-model".to_string())),
-    ];
-    assert_eq!(said, expected);
+    // Its port is taken, and nobody listens there.
+    let gone = TcpSocket::new_v4().unwrap();
+    gone.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let gone = (gone.local_addr().unwrap(), gone);
+    // Of those at `there`, each is asked within `limits`.
+    let said = |limits: LocalLimits, there: &[(&str, String)]| -> Vec<_> {
+        let local = ["OLLAMA_HOST", "LMSTUDIO_BASE_URL", "LLAMACPP_BASE_URL", "MLX_BASE_URL", "VLLM_BASE_URL"];
+        let env = |name: &str| {
+            let found = there.iter().find(|(known, _)| *known == name).map(|(_, address)| address.clone());
+            found.or_else(|| local.contains(&name).then(|| "nonsense://".into()))
+        };
+        let found = tokio.block_on(local_servers_within(limits, Registry::bundled(), &env));
+        found.iter().map(|server| (server.provider.clone(), server.at.clone(), server.model())).collect()
+    };
+    let all = |expected: &[(&str, String, Option<&str>)]| -> Vec<_> {
+        let owned = |(provider, at, model): &(&str, String, Option<&str>)| {
+            (provider.to_string(), at.clone(), model.map(String::from))
+        };
+        expected.iter().map(owned).collect()
+    };
+    // Whoever answers is waited for, on a slow machine too; where nobody listens, that is known at once.
+    let long = std::time::Duration::from_secs(60);
+    let there =
+        [("OLLAMA_HOST", gone.0.to_string()), ("LLAMACPP_BASE_URL", server.url()), ("MLX_BASE_URL", server.url())];
+    let expected = all(&[
+        ("ollama", gone.0.to_string(), None),
+        ("llamacpp", server.addr().to_string(), Some("llamacpp:test-model")),
+        ("mlx", server.addr().to_string(), Some("mlx:test-model")),
+    ]);
+    assert_eq!(said(LocalLimits { connect: long, answer: long }, &there), expected);
+    // Whoever says nothing is not.
+    let at = silent.local_addr().unwrap().to_string();
+    let limits = LocalLimits { answer: std::time::Duration::from_millis(100), ..LocalLimits::default() };
+    let there = [("LMSTUDIO_BASE_URL", format!("http://{at}/v1"))];
+    assert_eq!(said(limits, &there), all(&[("lmstudio", at, None)]));
 }

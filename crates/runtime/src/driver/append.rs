@@ -14,7 +14,6 @@ use serde_json::json;
 use std::io::ErrorKind;
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
-use std::time::Duration;
 
 /// An append with no known outcome.
 struct Unsure {
@@ -123,7 +122,8 @@ impl Driver {
             loop {
                 // Whoever begins a trace hears at once that there is no room for it.
                 let begins = firsts.iter().flatten().any(|first| first.id == 1);
-                let pause = store_pause(tries).filter(|_| !begins || !is_no_room(cause));
+                let pauses = &self.shared.config.store_retries.pauses;
+                let pause = pauses.get(tries).copied().filter(|_| !begins || !is_no_room(cause));
                 let pause = pause.ok_or_else(|| DriveError::Unwritable { problem: problem.clone(), cause })?;
                 if tries == 0 {
                     let problem = self.shared.config.vault.redact(&problem);
@@ -242,10 +242,4 @@ impl Driver {
         // What a torn batch lost is decided again.
         Ok(self.append(&[again]).await?.is_none())
     }
-}
-
-/// How long to wait before the store is tried again, and when to give up.
-fn store_pause(tries: u32) -> Option<Duration> {
-    let pauses = [20, 100, 500, 1_000, 2_000, 3_000];
-    pauses.get(tries as usize).map(|ms| Duration::from_millis(*ms))
 }

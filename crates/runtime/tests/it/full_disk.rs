@@ -5,7 +5,11 @@ use mainpath_runtime::*;
 use mainpath_store::files::Disk;
 use mainpath_types::*;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 use tempfile::TempDir;
+
+/// Bounds a wait. Nothing here takes this long; what does, hangs.
+const LONG: Duration = Duration::from_secs(60);
 
 /// What a watcher sees until its trace rests: the events, and the words about the driving.
 async fn seen(watcher: &mut Watcher) -> (Vec<Event>, Vec<String>, Phase) {
@@ -111,8 +115,13 @@ enum Fills {
     InAnswer,
 }
 
+/// The store is tried again at once, and a trace without room after this time.
+fn retries(look_for_room: Duration) -> StoreRetries {
+    StoreRetries { pauses: Arc::new([Duration::from_millis(5); 6]), look_for_room }
+}
+
 /// A run on a disk that fills up and stays full until the trace is given up. Gives what was seen until then.
-async fn filled(data: &TempDir, when: Fills) -> (Place, Arc<Disk>, Runtime, Vec<Event>) {
+async fn filled(data: &TempDir, when: Fills, look_for_room: Duration) -> (Place, Arc<Disk>, Runtime, Vec<Event>) {
     let filling: Arc<OnceLock<Arc<Disk>>> = Arc::default();
     let fills = Arc::clone(&filling);
     let brain = Brain::new(move |seen| {
@@ -127,7 +136,8 @@ async fn filled(data: &TempDir, when: Fills) -> (Place, Arc<Disk>, Runtime, Vec<
         let disk = Arc::clone(&disk);
         *place.hands.hook.lock().unwrap() = Some(Box::new(move || disk.set_left(100)));
     }
-    let (runtime, trace) = (place.runtime(), id("t"));
+    let runtime = Runtime::new(Config { store_retries: retries(look_for_room), ..place.config() });
+    let trace = id("t");
     let mut watcher = runtime.watch(&local(), &trace, 1);
     runtime.start(&local(), &trace, place.spec(), Mail::message("count")).await.unwrap();
     let (events, notices, phase) = seen(&mut watcher).await;
@@ -142,7 +152,9 @@ async fn filled(data: &TempDir, when: Fills) -> (Place, Arc<Disk>, Runtime, Vec<
 /// little later by itself.
 async fn resumed_by_the_same(when: Fills, by_itself: bool) {
     let data = TempDir::new().unwrap();
-    let (place, disk, runtime, before) = filled(&data, when).await;
+    // Whoever resumes it does not wait for that.
+    let look_for_room = if by_itself { Duration::from_millis(200) } else { 2 * LONG };
+    let (place, disk, runtime, before) = filled(&data, when, look_for_room).await;
     let trace = id("t");
     disk.set_left(u64::MAX);
     if !by_itself {
@@ -162,7 +174,7 @@ async fn resumed_by_the_same(when: Fills, by_itself: bool) {
 /// Another process does not know it, and says so instead of doing it again.
 async fn resumed_by_another(when: Fills) {
     let data = TempDir::new().unwrap();
-    let (place, _, runtime, before) = filled(&data, when).await;
+    let (place, _, runtime, before) = filled(&data, when, 2 * LONG).await;
     let trace = id("t");
     drop(runtime);
     let Place { hands, workspace, brain, store, scheduler, .. } = place;
@@ -183,7 +195,6 @@ async fn resumed_by_another(when: Fills) {
     assert_eq!(there.hands.count("a"), 1, "{when:?}");
 }
 
-/// All at once, as each waits for several seconds before it gives up.
 #[tokio::test]
 async fn a_disk_that_stays_full_is_told_once_and_resuming_with_room_ends_the_run() {
     tokio::join!(

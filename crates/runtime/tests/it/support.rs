@@ -303,6 +303,7 @@ impl Place {
             messenger: None,
             worktrees: None,
             clock: self.clock,
+            store_retries: StoreRetries::default(),
         }
     }
 

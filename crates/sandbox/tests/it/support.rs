@@ -2,6 +2,7 @@ use mainpath_sandbox::{Cage, Ended, Launcher, Process, Running};
 use mainpath_types::{Confinement, FileAccess};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 use tokio::io::AsyncReadExt;
 
 pub fn launcher() -> Launcher {
@@ -56,11 +57,9 @@ pub fn working_in(folder: &Path) -> usize {
 
 /// Looks until there is something; fails when that takes absurdly long.
 pub async fn eventually(what: &str, found: impl Fn() -> bool) {
-    for _ in 0..6000 {
-        if found() {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !found() {
+        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    panic!("waited in vain for {what}");
 }

@@ -1,15 +1,20 @@
 //! Commands that are talked to: servers on standard input and output.
 
 use crate::support::{World, end, eventually, launcher, working_in};
-use mainpath_sandbox::{How, Talking};
+use mainpath_sandbox::{GracePeriods, How, Launcher, Talking};
 use mainpath_types::FileAccess;
 use std::ffi::OsStr;
+use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
 fn talk(world: &World, command: &str, env: &[(&str, &str)]) -> Talking {
+    talk_by(&launcher(), world, command, env)
+}
+
+fn talk_by(launcher: &Launcher, world: &World, command: &str, env: &[(&str, &str)]) -> Talking {
     let words = ["sh", "-c", command].map(OsStr::new);
     let env: Vec<_> = env.iter().map(|(name, value)| (name.into(), value.into())).collect();
-    launcher().command(&words, &world.workspace, "t/1", &world.cage(FileAccess::WorkspaceWrite), &env).unwrap()
+    launcher.command(&words, &world.workspace, "t/1", &world.cage(FileAccess::WorkspaceWrite), &env).unwrap()
 }
 
 #[tokio::test]
@@ -45,7 +50,10 @@ async fn a_server_that_is_dropped_dies_with_its_children() {
 #[tokio::test]
 async fn a_server_that_is_asked_to_end_may_say_goodbye() {
     let world = World::new();
-    let mut talking = talk(&world, "trap 'echo bye; exit 3' TERM; touch ready; while :; do sleep 0.01; done", &[]);
+    // Long enough for every machine.
+    let patient = launcher().grace(GracePeriods { after_term: Duration::from_secs(60), ..GracePeriods::default() });
+    let command = "trap 'echo bye; exit 3' TERM; touch ready; while :; do sleep 0.01; done";
+    let mut talking = talk_by(&patient, &world, command, &[]);
     eventually("the server", || world.workspace.join("ready").exists()).await;
     talking.process.end().await;
     let mut said = String::new();

@@ -266,6 +266,9 @@ mod tests {
     use super::*;
     use mainpath::Host;
 
+    /// Bounds a wait. Nothing here takes this long; what does, hangs.
+    const LONG: Duration = Duration::from_secs(60);
+
     struct Place {
         _folder: tempfile::TempDir,
         trace: Trace,
@@ -287,6 +290,11 @@ mod tests {
             Place { _folder: folder, trace, together: Together::default() }
         }
 
+        /// The newest event.
+        async fn head(&self) -> u64 {
+            self.trace.state().await.unwrap().log.last
+        }
+
         async fn feed(&self) -> Feed {
             let (_, closing) = watch::channel(false);
             let tenant = TenantId::local();
@@ -296,12 +304,21 @@ mod tests {
         }
     }
 
-    /// The numbers of what comes until nothing comes any more.
-    async fn numbers(feed: &mut Feed) -> Vec<u64> {
+    /// The numbers of what comes until it was told of the newest event that there is now, and watches together with others.
+    async fn numbers(place: &Place, feed: &mut Feed) -> Vec<u64> {
+        until(feed, place.head().await).await
+    }
+
+    async fn until(feed: &mut Feed, head: u64) -> Vec<u64> {
         let mut numbers = Vec::new();
-        while let Ok(Some(frame)) = timeout(Duration::from_millis(900), feed.next()).await {
-            let data: Value = serde_json::from_str(&frame.text()).unwrap();
-            numbers.extend(data["id"].as_u64());
+        let begun = Instant::now();
+        while numbers.last() < Some(&head) || !is_together(feed) {
+            assert!(begun.elapsed() < LONG, "{numbers:?} of {head}, together: {}", is_together(feed));
+            // It watches together with others once it has heard nothing for [`QUIET`].
+            if let Ok(frame) = timeout(QUIET * 2, feed.next()).await {
+                let data: Value = serde_json::from_str(&frame.unwrap().text()).unwrap();
+                numbers.extend(data["id"].as_u64());
+            }
         }
         numbers
     }
@@ -314,7 +331,7 @@ mod tests {
     async fn who_is_slower_than_the_others_reads_alone_again_and_misses_nothing() {
         let place = Place::with_a_run().await;
         let (mut first, mut slow) = (place.feed().await, place.feed().await);
-        let (seen, also) = tokio::join!(numbers(&mut first), numbers(&mut slow));
+        let (seen, also) = tokio::join!(numbers(&place, &mut first), numbers(&place, &mut slow));
         assert_eq!(seen, also);
         assert!(is_together(&first) && is_together(&slow));
         let head = seen.last().copied().unwrap();
@@ -323,15 +340,15 @@ mod tests {
                 place.trace.rename(format!("name {n}")).await.unwrap();
             }
         };
-        let (seen, ()) = tokio::join!(numbers(&mut first), names);
+        let (seen, ()) = tokio::join!(until(&mut first, head + 30), names);
         let more: Vec<u64> = (head + 1..=head + u64::try_from(seen.len()).unwrap()).collect();
         assert!(seen.len() == 30 && seen == more && is_together(&first), "{head} {seen:?}");
         let mut late = place.feed().await;
-        let (seen, all) = tokio::join!(numbers(&mut slow), numbers(&mut late));
+        let (seen, all) = tokio::join!(numbers(&place, &mut slow), numbers(&place, &mut late));
         assert_eq!(seen, more);
         assert_eq!(all.last(), more.last());
         place.trace.rename("the last").await.unwrap();
-        let (a, b) = tokio::join!(numbers(&mut slow), numbers(&mut late));
+        let (a, b) = tokio::join!(numbers(&place, &mut slow), numbers(&place, &mut late));
         assert!(a.len() == b.len() && a.last() > more.last(), "{a:?} {b:?}");
         assert!(is_together(&slow) && is_together(&late));
     }
@@ -340,17 +357,17 @@ mod tests {
     async fn the_first_may_go_and_the_last_ends_the_reading() {
         let place = Place::with_a_run().await;
         let (mut first, mut second) = (place.feed().await, place.feed().await);
-        tokio::join!(numbers(&mut first), numbers(&mut second));
+        tokio::join!(numbers(&place, &mut first), numbers(&place, &mut second));
         assert_eq!(place.together.count(), 1);
         drop(first);
         place.trace.rename("other").await.unwrap();
-        assert!(!numbers(&mut second).await.is_empty());
+        assert!(!numbers(&place, &mut second).await.is_empty());
         drop(second);
         let none = async {
             while place.together.count() > 0 {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        timeout(Duration::from_secs(10), none).await.unwrap();
+        timeout(LONG, none).await.unwrap();
     }
 }

@@ -1,6 +1,6 @@
 //! Who may what.
 
-use crate::support::{Place, READS, WRITES};
+use crate::support::{LONG, Place, READS, WRITES, read_until, until};
 use mainpath_server::Scope;
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
@@ -129,14 +129,11 @@ async fn a_key_that_only_runs_starts_nothing_that_asks_nobody_and_decides_nothin
 
 /// The first event of a kind, once it is there.
 async fn wait_for(place: &Place, trace: &str, kind: &str) -> Value {
-    for _ in 0..500 {
+    until(kind, async || {
         let page = place.get(&format!("/api/traces/{trace}/events?limit=500")).await.json();
-        if let Some(found) = page["events"].as_array().unwrap().iter().find(|event| event["type"] == kind) {
-            return found.clone();
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
-    panic!("no {kind} came");
+        page["events"].as_array().unwrap().iter().find(|event| event["type"] == kind).cloned()
+    })
+    .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -290,15 +287,16 @@ async fn agents_work_in_the_folders_that_are_allowed_and_in_no_other() {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_asks_too_often_is_told_how_long_to_wait() {
     let place = Place::with(|settings| settings.rate = std::num::NonZeroU32::new(1)).await;
-    let mut statuses = Vec::new();
-    for _ in 0..12 {
-        let answer = place.get("/api/traces").await;
-        if answer.status == 429 {
-            assert!(answer.header("retry-after").is_some_and(|seconds| seconds.parse::<u64>().is_ok()));
-        }
-        statuses.push(answer.status);
+    for _ in 0..10 {
+        assert_eq!(place.get("/api/traces").await.status, 200);
     }
-    assert!(statuses.starts_with(&[200; 10]) && statuses.contains(&429), "{statuses:?}");
+    // More than what is allowed again while they come, also on a slow machine.
+    let answers = futures_util::future::join_all((0..60).map(|_| place.get("/api/traces"))).await;
+    let refused: Vec<_> = answers.iter().filter(|answer| answer.status == 429).collect();
+    assert!(!refused.is_empty());
+    for answer in refused {
+        assert!(answer.header("retry-after").is_some_and(|seconds| seconds.parse::<u64>().is_ok()));
+    }
     place.end().await;
 }
 
@@ -366,10 +364,9 @@ async fn a_stream_ends_when_its_key_is_revoked() {
     let key = format!("authorization: Bearer {}", place.new_key("spy", &[Scope::Read], "local"));
     let headers = [key, "accept: text/event-stream".into()];
     let mut stream = place.send("GET", &format!("/api/traces/{trace}/events?follow=true"), &headers, "").await;
-    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    let mut text = read_until(&mut stream, "event: ").await;
     assert_eq!(place.ask("DELETE", "/api/keys/spy", &[place.bearer()], "").await.status, 200);
-    let mut text = String::new();
-    let end = tokio::time::timeout(std::time::Duration::from_secs(10), stream.read_to_string(&mut text)).await;
+    let end = tokio::time::timeout(LONG, stream.read_to_string(&mut text)).await;
     assert!(end.is_ok() && text.contains("the key is revoked"), "{text}");
     place.end().await;
 }

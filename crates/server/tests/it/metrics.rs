@@ -1,6 +1,6 @@
 //! What is counted, and what is told of requests.
 
-use crate::support::{Place, READS, WRITES};
+use crate::support::{LONG, Place, READS, WRITES};
 use mainpath::Host;
 use mainpath_server::{Scope, Server, Settings};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// The lines of a scrape by what stands before the value.
@@ -30,14 +30,15 @@ async fn scrape(place: &Place) -> BTreeMap<String, f64> {
 
 /// Asks until a value is this.
 async fn until(place: &Place, name: &str, wanted: f64) -> BTreeMap<String, f64> {
-    for _ in 0..500 {
+    let deadline = Instant::now() + LONG;
+    loop {
         let seen = scrape(place).await;
         if seen.get(name) == Some(&wanted) {
             return seen;
         }
+        assert!(Instant::now() < deadline, "{name} never was {wanted}: {seen:#?}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("{name} never was {wanted}: {:#?}", scrape(place).await);
 }
 
 /// A script whose tokens are known.

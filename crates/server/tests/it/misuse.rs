@@ -1,6 +1,6 @@
 //! What programs and people do that nobody has meant: keys that reach for more, clients that go early, requests that come at once or twice.
 
-use crate::support::{Place, READS, WRITES};
+use crate::support::{Place, READS, WRITES, until};
 use mainpath_server::Scope;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -103,17 +103,13 @@ async fn what_was_begun_goes_on_when_its_client_goes_at_once() {
             drop(stream);
         }
     }
-    let mut stands = Vec::new();
-    for _ in 0..300 {
+    until("the end of all that was begun", async || {
         let page = place.get("/api/traces?limit=100").await.json();
-        stands = page["traces"].as_array().unwrap().iter().map(|trace| trace["status"].to_string()).collect();
-        if stands.len() > 10 && stands.iter().all(|status| status == "\"completed\"") {
-            place.end().await;
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("some never ended: {stands:?}");
+        let traces = page["traces"].as_array().unwrap();
+        (traces.len() > 10 && traces.iter().all(|trace| trace["status"] == "completed")).then_some(())
+    })
+    .await;
+    place.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -273,13 +269,7 @@ async fn a_call_that_was_denied_is_made_only_by_who_says_so() {
     assert!(!place.work().join("a.txt").exists());
     let reopened = place.post(&address, json!({"decision": "approve", "reopen": true})).await;
     assert_eq!(reopened.status, 202, "{}", reopened.body);
-    for _ in 0..200 {
-        if place.work().join("a.txt").exists() {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    assert!(place.work().join("a.txt").exists());
+    until("the file", async || place.work().join("a.txt").exists().then_some(())).await;
     place.end().await;
 }
 

@@ -1,8 +1,7 @@
 //! The OpenAI-compatible face, over raw requests. What the vendor's own clients make of it is in `openai_sdk.rs`.
 
-use crate::support::{Answer, Place, READS, WRITES, unchunked};
+use crate::support::{Answer, Place, READS, WRITES, read, read_until, unchunked, until};
 use serde_json::{Value, json};
-use std::time::Duration;
 use tokio::io::AsyncReadExt;
 
 /// A script that fails for good.
@@ -31,16 +30,6 @@ fn with(mut body: Value, more: Value) -> Value {
 async fn traces(place: &Place) -> Vec<String> {
     let page = place.get("/api/traces").await.json();
     page["traces"].as_array().unwrap().iter().map(|trace| trace["trace_id"].as_str().unwrap().into()).collect()
-}
-
-async fn until<T>(mut look: impl AsyncFnMut() -> Option<T>) -> T {
-    for _ in 0..500 {
-        if let Some(found) = look().await {
-            return found;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("it never came");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -274,7 +263,7 @@ async fn what_must_be_asked_is_denied_unless_the_caller_lets_it_wait() {
     let (id, trace) =
         (begun.json()["id"].as_str().unwrap().to_string(), begun.header("mainpath-trace").unwrap().to_string());
     let path = format!("/v1/responses/{id}");
-    let waits = until(async || {
+    let waits = until("the response", async || {
         let response = place.get(&path).await.json();
         response["mainpath"]["waits_for"][0].as_str().map(String::from)
     })
@@ -282,7 +271,7 @@ async fn what_must_be_asked_is_denied_unless_the_caller_lets_it_wait() {
     let call = waits.strip_prefix("approval ").unwrap();
     let address = format!("/api/traces/{trace}/approvals/{call}");
     assert_eq!(place.post(&address, json!({"decision": "approve"})).await.status, 202);
-    let done = until(async || {
+    let done = until("the response", async || {
         let response = place.get(&path).await.json();
         (response["status"] == "completed").then_some(response)
     })
@@ -556,13 +545,13 @@ async fn a_run_ends_when_its_client_goes_unless_it_has_a_key_or_is_in_the_backgr
     assert!(!unchunked(text.split_once("\r\n\r\n").unwrap().1).is_empty());
     drop(stream);
     let gone = traces(&place).await.remove(0);
-    assert_eq!(until(async || standing(&place, &gone).await).await, "stopped");
+    assert_eq!(until("the response", async || standing(&place, &gone).await).await, "stopped");
     // Under a key it goes on, and the same request is the same run.
     let quick = SLOW.replace("60000", "800");
     let body = chat(&place.model(&quick)).to_string();
     let headers = [place.bearer(), "idempotency-key: once".into()];
     let stream = place.send("POST", "/v1/chat/completions", &headers, &body).await;
-    let kept = until(async || traces(&place).await.into_iter().find(|trace| *trace != gone)).await;
+    let kept = until("the response", async || traces(&place).await.into_iter().find(|trace| *trace != gone)).await;
     drop(stream);
     let answer = place.ask("POST", "/v1/chat/completions", &headers, &body).await;
     assert_eq!(answer.header("mainpath-trace"), Some(kept.as_str()), "{}", answer.body);
@@ -581,19 +570,19 @@ async fn a_response_in_the_background_is_fetched_followed_and_cancelled() {
     let early =
         place.post("/v1/responses", json!({"model": model, "input": "y", "previous_response_id": begun["id"]})).await;
     assert_eq!((early.status, early.header("x-should-retry")), (409, Some("false")), "{}", early.body);
-    let half = until(async || {
+    let half = until("the response", async || {
         let response = place.get(&path).await.json();
         (response["output"][0]["content"][0]["text"] == "I look.\n\n").then_some(response)
     })
     .await;
     assert_eq!((&half["status"], &half["usage"]), (&json!("in_progress"), &json!(null)));
     let address = format!("{path}?stream=true&starting_after=1");
-    let follows = place.get(&address);
-    let cancels = async {
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        place.post(&format!("{path}/cancel"), json!({})).await
-    };
-    let (followed, cancelled) = tokio::join!(follows, cancels);
+    let mut follows = place.send("GET", &address, &[place.bearer()], "").await;
+    // Whoever follows is there before it is cancelled.
+    let mut followed = read_until(&mut follows, "response.output_item.added").await;
+    let cancelled = place.post(&format!("{path}/cancel"), json!({})).await;
+    follows.read_to_string(&mut followed).await.unwrap();
+    let followed = read(&followed);
     assert_eq!((cancelled.status, &cancelled.json()["status"]), (200, &json!("cancelled")), "{}", cancelled.body);
     let seen = events(&followed);
     assert_eq!(seen.last().unwrap()["response"]["status"], "cancelled");

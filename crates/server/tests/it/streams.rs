@@ -1,6 +1,6 @@
 //! Streams that break off anywhere and go on.
 
-use crate::support::{Place, READS, WRITES, unchunked};
+use crate::support::{LONG, Place, READS, WRITES, unchunked};
 use base64::Engine;
 use mainpath_testkit::model_server::{Answer as Said, Behaviour, ModelServer, Reply, render};
 use serde_json::{Value, json};
@@ -159,7 +159,7 @@ async fn read_until(
     is_there: impl Fn(&str) -> bool,
 ) {
     while !is_there(text) {
-        let read = tokio::time::timeout(Duration::from_secs(20), socket.read(buffer)).await.expect("it comes").unwrap();
+        let read = tokio::time::timeout(LONG, socket.read(buffer)).await.expect("it comes").unwrap();
         assert!(read > 0, "it ended early: {text}");
         text.push_str(std::str::from_utf8(&buffer[..read]).unwrap());
     }
@@ -266,24 +266,30 @@ async fn whoever_begins_to_watch_in_the_middle_of_an_answer_sees_it_from_its_beg
     let place = Place::start().await;
     let started = place.post("/api/traces", json!({"task": "Say it.", "model": server.model()})).await.json();
     let trace = started["trace_id"].as_str().unwrap();
-    while server.count() == 0 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    for _ in 0..2 {
-        let path = format!("/api/traces/{trace}/events");
+    let path = format!("/api/traces/{trace}/events");
+    // The pieces of the answer that a new watcher sees until they hold so much of it.
+    let pieces = async || {
         let headers = [place.bearer(), "accept: text/event-stream".into()];
         let mut socket = place.send("GET", &path, &headers, "").await;
-        let mut seen = String::new();
-        let come = async {
-            let mut some = [0; 4096];
-            while !seen.contains("It was a bright cold day") {
-                let read = socket.read(&mut some).await.unwrap();
-                seen.push_str(&String::from_utf8_lossy(&some[..read]));
-            }
+        let (mut text, mut buffer) = (String::new(), vec![0; 64 << 10]);
+        let pieces = |text: &str| -> Vec<String> {
+            let Some((_, body)) = text.split_once("\r\n\r\n") else { return Vec::new() };
+            let body = unchunked(body);
+            // The last frame may not have come completely.
+            let whole = body.rsplit_once("\n\n").map_or("", |(whole, _)| whole);
+            let pieces = frames(whole).into_iter().filter(|frame| frame.name == "assistant_delta");
+            pieces.map(|frame| frame.data["data"]["text"].as_str().unwrap().to_string()).collect()
         };
-        tokio::time::timeout(Duration::from_secs(10), come).await.unwrap();
-        assert_eq!(seen.matches("event: assistant_delta").count(), 1, "all that has come, at once: {seen}");
+        let enough = |text: &str| pieces(text).concat().contains("It was a bright cold day");
+        read_until(&mut socket, &mut text, &mut buffer, enough).await;
+        pieces(&text)
+    };
+    // The first may have come before the answer. What it has seen is there when the others begin.
+    let mut known = pieces().await.concat();
+    for _ in 0..2 {
+        let seen = pieces().await;
+        assert!(seen[0].starts_with(&known), "all that has come, at once: {known:?} {seen:?}");
+        known = seen.concat();
     }
     place.post(&format!("/api/traces/{trace}/stop"), json!({})).await;
 }

@@ -5,11 +5,41 @@ use mainpath_server::{Keys, NewKey, Scope, Server, Settings};
 use serde_json::Value;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+
+/// Bounds a wait. Nothing here takes this long; what does, hangs.
+pub const LONG: Duration = Duration::from_secs(60);
+
+/// Asks again and again until there is an answer. Fails when that takes absurdly long.
+pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + LONG;
+    loop {
+        if let Some(found) = look().await {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Reads from a stream until its text holds `wanted`. Gives all that came.
+pub async fn read_until(stream: &mut TcpStream, wanted: &str) -> String {
+    let (mut seen, mut some) = (Vec::new(), [0; 4096]);
+    let come = async {
+        while !String::from_utf8_lossy(&seen).contains(wanted) {
+            let read = stream.read(&mut some).await.unwrap();
+            assert!(read > 0, "it ended before {wanted:?}: {}", String::from_utf8_lossy(&seen));
+            seen.extend_from_slice(&some[..read]);
+        }
+    };
+    tokio::time::timeout(LONG, come).await.unwrap_or_else(|_| panic!("waited in vain for {wanted:?}"));
+    String::from_utf8(seen).unwrap()
+}
 
 pub struct Place {
     pub dir: TempDir,
@@ -140,7 +170,7 @@ fn fastrand_name(script: &str) -> u64 {
 }
 
 /// An answer, its chunks put together.
-fn read(text: &str) -> Answer {
+pub fn read(text: &str) -> Answer {
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap();
     let body = match head.to_lowercase().contains("transfer-encoding: chunked") {

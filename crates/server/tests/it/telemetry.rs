@@ -1,6 +1,6 @@
 //! Spans, as a receiver of OTLP gets them.
 
-use crate::support::{Place, READS};
+use crate::support::{Place, READS, until};
 use mainpath_server::otel_trace_id;
 use mainpath_testkit::receiver::{Received, Receiver};
 use serde_json::{Value, json};
@@ -181,11 +181,8 @@ async fn a_receiver_that_is_busy_is_asked_again_and_one_that_refuses_is_not() {
     place.run("[[turn]]\nfinal = \"Done.\"\n").await;
     refusing.wait_for(1);
     let dropped = "mainpath_telemetry_spans_total{outcome=\"dropped\"}";
-    for _ in 0..500 {
-        if place.get("/metrics").await.body.contains(&format!("{dropped} 2\n")) {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
-    panic!("{}", place.get("/metrics").await.body);
+    until("two spans that are counted as dropped", async || {
+        place.get("/metrics").await.body.contains(&format!("{dropped} 2\n")).then_some(())
+    })
+    .await;
 }

@@ -45,11 +45,23 @@ impl Pace {
         }
     }
 }
-/// The journal is replaced when it is longer than this, when nothing happens for a while, or when it is so old: what was erased or removed
-/// meanwhile is not to stay in it.
+/// The journal is also replaced when it is longer than this.
 const JOURNAL_LIMIT: u64 = 16 << 20;
-const IDLE: Duration = Duration::from_secs(2);
-const OLD: Duration = Duration::from_secs(5);
+
+/// When the journal is replaced: what was erased or removed meanwhile is not to stay in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JournalTimes {
+    /// After so long without an append.
+    pub idle: Duration,
+    /// When it is so old, also while there are appends.
+    pub old: Duration,
+}
+
+impl Default for JournalTimes {
+    fn default() -> Self {
+        JournalTimes { idle: Duration::from_secs(2), old: Duration::from_secs(5) }
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct Committer {
@@ -120,6 +132,7 @@ impl Committer {
         layout: Layout,
         disk: Arc<Disk>,
         watchers: Arc<Watchers>,
+        times: JournalTimes,
     ) -> io::Result<(Arc<Commits>, JoinHandle<()>)> {
         let (jobs, waiting) = mpsc::channel();
         let (checkpoints, queue) = mpsc::channel();
@@ -142,13 +155,13 @@ impl Committer {
         let committer = Arc::new(Mutex::new(Some(committer)));
         let commits = Commits { jobs, committer: Arc::clone(&committer), leases };
         let thread = std::thread::Builder::new().name("log-commit".into()).spawn(move || {
-            Committer::run(&committer, &waiting);
+            Committer::run(&committer, &waiting, times);
             let _ = checkpointer.join();
         })?;
         Ok((Arc::new(commits), thread))
     }
 
-    fn run(committer: &Mutex<Option<Committer>>, jobs: &Receiver<Job>) {
+    fn run(committer: &Mutex<Option<Committer>>, jobs: &Receiver<Job>, times: JournalTimes) {
         let locked = || committer.lock().unwrap_or_else(PoisonError::into_inner);
         let mut open = true;
         let mut pace = Pace { since: Instant::now(), appends: 0, crowded: false };
@@ -156,7 +169,7 @@ impl Committer {
             let has_journal = locked().as_ref().is_some_and(|committer| committer.journal.is_some());
             let first = match has_journal {
                 false => jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                true => jobs.recv_timeout(IDLE),
+                true => jobs.recv_timeout(times.idle),
             };
             let first = match first {
                 Ok(job) => job,
@@ -187,7 +200,7 @@ impl Committer {
             pace.note(group.len(), Instant::now());
             if let Some(committer) = &mut *locked() {
                 committer.commit(group);
-                if committer.journal.as_ref().is_some_and(|journal| journal.made.elapsed() >= OLD) {
+                if committer.journal.as_ref().is_some_and(|journal| journal.made.elapsed() >= times.old) {
                     committer.hand_over_journal();
                 }
             }

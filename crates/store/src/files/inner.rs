@@ -1,7 +1,7 @@
 //! What all operations of a store work on.
 
 use super::beside::Beside;
-use super::commit::Commits;
+use super::commit::{Commits, JournalTimes};
 use super::disk::Disk;
 use super::layout::Layout;
 use super::read::Marks;
@@ -21,6 +21,8 @@ pub struct Options {
     pub clock: Clock,
     /// Where salts come from.
     pub salts: Salts,
+    /// When the journal is replaced.
+    pub journal: JournalTimes,
     /// Stands between log or journal and the disk, so that tests can fill it up.
     #[doc(hidden)]
     pub disk: Arc<Disk>,
@@ -28,7 +30,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { clock: system_clock, salts: Salts::Random, disk: Arc::default() }
+        Options { clock: system_clock, salts: Salts::Random, journal: JournalTimes::default(), disk: Arc::default() }
     }
 }
 

@@ -50,6 +50,7 @@ mod view_files;
 mod watch;
 
 pub use changes::{Changed, Mark};
+pub use commit::JournalTimes;
 pub use disk::Disk;
 pub(crate) use doorbell::Doorbell;
 pub use follow::Following;
@@ -97,7 +98,8 @@ impl FilesStore {
         let doorbell = Doorbell::open(&layout.doorbell()).map_err(opening)?;
         let watchers = Arc::new(Watchers::new(layout.clone()));
         let (commits, committer) =
-            Committer::start(layout.clone(), Arc::clone(&options.disk), Arc::clone(&watchers)).map_err(opening)?;
+            Committer::start(layout.clone(), Arc::clone(&options.disk), Arc::clone(&watchers), options.journal)
+                .map_err(opening)?;
         let scheduler = Arc::new(LocalScheduler::with_doorbell(options.clock, doorbell));
         let inner = Inner::new(layout, options, Working { commits, watchers, scheduler });
         Ok(FilesStore { inner: Arc::new(inner), committer: Some(committer) })
@@ -116,7 +118,8 @@ impl FilesStore {
         let opening = |e: std::io::Error| StoreError::io(format!("open the data directory {}", data.display()), e);
         let watchers = Arc::new(Watchers::new(layout.clone()));
         let (commits, committer) =
-            Committer::start(layout.clone(), Arc::clone(&options.disk), Arc::clone(&watchers)).map_err(opening)?;
+            Committer::start(layout.clone(), Arc::clone(&options.disk), Arc::clone(&watchers), options.journal)
+                .map_err(opening)?;
         let scheduler = Arc::new(LocalScheduler::new(options.clock));
         let inner = Inner::new(layout, options, Working { commits, watchers, scheduler });
         Ok(FilesStore { inner: Arc::new(inner), committer: Some(committer) })

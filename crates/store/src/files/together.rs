@@ -141,34 +141,51 @@ impl<K: Eq + Hash, V> Drop for InLine<K, V> {
 mod tests {
     use super::*;
     use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::mpsc;
     use std::time::Duration;
 
-    fn slow(value: u32) -> impl FnOnce() -> Result<u32, StoreError> + Send + 'static {
+    /// Bounds a wait. Nothing here takes this long; what does, hangs.
+    const LONG: Duration = Duration::from_secs(60);
+
+    /// Work that is done once `go` has heard a word, or nobody can say one any more.
+    fn held(value: u32, go: mpsc::Receiver<()>) -> impl FnOnce() -> Result<u32, StoreError> + Send + 'static {
         move || {
-            std::thread::sleep(Duration::from_millis(200));
+            let _ = go.recv_timeout(LONG);
             Ok(value)
         }
+    }
+
+    /// How many are in the line for this.
+    fn members(together: &Together<u8, u32>, what: u8) -> usize {
+        lock(&together.0).get(&what).map_or(0, |known| known.members)
     }
 
     #[tokio::test]
     async fn what_many_ask_at_once_is_done_twice_and_nobody_gets_what_was_begun_before() {
         let together = Arc::new(Together::<u8, u32>::default());
         let done = Arc::new(AtomicU32::new(0));
-        let ask = || {
+        let ask = |go: mpsc::Receiver<()>| {
             let (together, done) = (Arc::clone(&together), Arc::clone(&done));
-            let work = move || slow(done.fetch_add(1, Ordering::Relaxed) + 1)();
+            let work = move || held(done.fetch_add(1, Ordering::Relaxed) + 1, go)();
             tokio::spawn(async move { together.ask(1, work).await })
         };
-        let first = ask();
+        let at_once = || mpsc::channel().1;
+        let (say, go) = mpsc::channel();
+        let first = ask(go);
         while done.load(Ordering::Relaxed) == 0 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        let others: Vec<_> = (0..100).map(|_| ask()).collect();
+        let others: Vec<_> = (0..100).map(|_| ask(at_once())).collect();
+        // The first and its worker, and all others: one of them with a worker of its own.
+        while members(&together, 1) < 103 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        say.send(()).unwrap();
         assert_eq!(first.await.unwrap().unwrap(), 1);
         for other in others {
             assert_eq!(other.await.unwrap().unwrap(), 2);
         }
-        assert_eq!(ask().await.unwrap().unwrap(), 3);
+        assert_eq!(ask(at_once()).await.unwrap().unwrap(), 3);
         assert!(lock(&together.0).is_empty());
     }
 
@@ -176,13 +193,14 @@ mod tests {
     async fn one_that_fails_rests_or_goes_away_takes_nobody_with_it() {
         let together = Together::<u8, u32>::default();
         let begun = Arc::new(AtomicU32::new(0));
-        let tells = |value| {
+        let tells = |value, go| {
             let begun = Arc::clone(&begun);
             move || {
                 begun.fetch_add(1, Ordering::Relaxed);
-                slow(value)()
+                held(value, go)()
             }
         };
+        let (first_is_done, go) = mpsc::channel();
         let have_begun = |many| {
             let begun = Arc::clone(&begun);
             async move {
@@ -192,25 +210,30 @@ mod tests {
             }
         };
         // Asked once and then left alone, as by a client that does not read.
-        let mut rests = Box::pin(together.ask(1, tells(1)));
+        let mut rests = Box::pin(together.ask(1, tells(1, go)));
         assert!(tokio::time::timeout(Duration::ZERO, &mut rests).await.is_err());
         have_begun(1).await;
         let fails = together.ask(1, || Err(StoreError::io("fail", std::io::Error::other("x"))));
         let works = together.ask(1, || Ok(2));
-        let both = async { tokio::join!(fails, works) };
-        let (failed, worked) = tokio::time::timeout(Duration::from_secs(10), both).await.unwrap();
+        let mut both = Box::pin(async { tokio::join!(fails, works) });
+        // Both have asked before the first is done.
+        assert!(tokio::time::timeout(Duration::ZERO, &mut both).await.is_err());
+        first_is_done.send(()).unwrap();
+        let (failed, worked) = tokio::time::timeout(LONG, both).await.unwrap();
         assert!(failed.is_err());
         assert_eq!(worked.unwrap(), 2);
         drop(rests);
         // Who is to take the next turn goes before it comes: what it asked is done for those who wait.
-        let mut first = Box::pin(together.ask(1, tells(3)));
+        let (first_is_done, go) = mpsc::channel();
+        let mut first = Box::pin(together.ask(1, tells(3, go)));
         assert!(tokio::time::timeout(Duration::ZERO, &mut first).await.is_err());
         have_begun(2).await;
-        let mut goes = Box::pin(together.ask(1, slow(4)));
+        let mut goes = Box::pin(together.ask(1, || Ok(4)));
         assert!(tokio::time::timeout(Duration::ZERO, &mut goes).await.is_err());
         let mut waits = Box::pin(together.ask(1, || Ok(5)));
         assert!(tokio::time::timeout(Duration::ZERO, &mut waits).await.is_err());
         drop(goes);
+        first_is_done.send(()).unwrap();
         assert_eq!((first.await.unwrap(), waits.await.unwrap()), (3, 4));
     }
 }

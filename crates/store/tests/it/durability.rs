@@ -5,6 +5,15 @@ use mainpath_store::*;
 use mainpath_types::{EventId, TraceId};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Bounds a wait. Nothing here takes this long; what does, hangs.
+const LONG: Duration = Duration::from_secs(60);
+
+/// A store whose journal stays, however long a test takes.
+fn journal_stays() -> Options {
+    Options { journal: JournalTimes { idle: 2 * LONG, old: 2 * LONG }, ..Options::default() }
+}
 
 fn name(n: usize) -> TraceId {
     format!("trace-{n:04}").parse().unwrap()
@@ -47,7 +56,7 @@ fn journals(data: &Path) -> Vec<PathBuf> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hundred_traces_share_syncs_and_all_verify() {
-    let Home { store, dir } = Home::new();
+    let Home { store, dir } = Home::with(journal_stays());
     let store = Arc::new(store);
     let leases = lease_many(&store, 100).await;
     let leases = together(&store, leases, 20).await;
@@ -130,7 +139,7 @@ async fn a_left_journal_gives_back_what_the_logs_lost() {
 async fn a_trace_that_is_begun_while_another_goes_on_costs_one_sync_and_outlives_a_power_cut() {
     let dir = tempfile::tempdir().unwrap();
     let disk = Arc::new(Disk::default());
-    let options = || Options { disk: Arc::clone(&disk), ..Options::default() };
+    let options = || Options { disk: Arc::clone(&disk), ..journal_stays() };
     let wal = {
         let store = Arc::new(FilesStore::open(dir.path(), options()).unwrap());
         let leases = lease_many(&store, 2).await;
@@ -161,7 +170,7 @@ async fn a_trace_that_was_removed_is_not_played_back_and_one_of_its_name_that_ca
         entries.filter(|path| path.extension().is_some_and(|end| end == "removed")).count()
     };
     let (path, wal, again) = {
-        let store = FilesStore::open(dir.path(), Options::default()).unwrap();
+        let store = FilesStore::open(dir.path(), journal_stays()).unwrap();
         let mut leases = lease_many(&store, 2).await;
         for lease in &leases {
             assert_eq!(store.append(lease, 0, events(1, 2)).await, Appended::Committed { head: 2 });
@@ -206,10 +215,10 @@ async fn a_journal_that_was_made_for_a_new_trace_goes_once_its_log_is_synced() {
         assert_eq!(store.append(lease, 0, events(1, 1)).await, Appended::Committed { head: 1 });
     }
     assert_eq!(journals(dir.path()).len(), 1);
-    let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    let until = Instant::now() + LONG;
     while !journals(dir.path()).is_empty() {
-        assert!(std::time::Instant::now() < until, "it is still there");
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        assert!(Instant::now() < until, "it is still there");
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
     assert_eq!(store.append(&leases[1], 1, events(2, 2)).await, Appended::Committed { head: 2 });
     assert_eq!(journals(dir.path()), Vec::<PathBuf>::new(), "its folder is durable by now");
@@ -217,28 +226,31 @@ async fn a_journal_that_was_made_for_a_new_trace_goes_once_its_log_is_synced() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_journal_goes_also_while_traces_are_written_all_the_time() {
-    let Home { store, dir } = Home::new();
+    // It goes because it is old, never because nothing happens.
+    let journal = JournalTimes { idle: 2 * LONG, old: Duration::from_secs(1) };
+    let Home { store, dir } = Home::with(Options { journal, ..Options::default() });
     let store = Arc::new(store);
     let leases = lease_many(&store, 4).await;
-    let append = |head: EventId| {
-        let (store, leases) = (&store, &leases);
-        async move {
-            for lease in leases {
-                let answer = store.append(lease, head, events(head + 1, head + 1)).await;
-                assert_eq!(answer, Appended::Committed { head: head + 1 });
-            }
-        }
+    let append = async |lease: &Lease, head: EventId| {
+        let answer = store.append(lease, head, events(head + 1, head + 1)).await;
+        assert_eq!(answer, Appended::Committed { head: head + 1 });
     };
-    append(0).await;
+    append(&leases[0], 0).await;
+    // It stays until the next append.
     let first = journals(dir.path()).pop().unwrap();
-    let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    for lease in &leases[1..] {
+        append(lease, 0).await;
+    }
+    let until = Instant::now() + LONG;
     for head in 1.. {
         if !first.exists() {
             break;
         }
-        assert!(std::time::Instant::now() < until, "it is still there");
-        append(head).await;
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        assert!(Instant::now() < until, "it is still there");
+        for lease in &leases {
+            append(lease, head).await;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 
@@ -310,7 +322,7 @@ async fn a_removed_trace_does_not_come_back() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_journal_in_use_is_left_alone_by_others() {
-    let Home { store, dir } = Home::new();
+    let Home { store, dir } = Home::with(journal_stays());
     let store = Arc::new(store);
     let leases = lease_many(&store, 20).await;
     let leases = together(&store, leases, 10).await;
@@ -324,7 +336,7 @@ async fn a_journal_in_use_is_left_alone_by_others() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_journal_alone_gives_back_what_was_acknowledged_through_it() {
-    let Home { store, dir } = Home::new();
+    let Home { store, dir } = Home::with(journal_stays());
     let store = Arc::new(store);
     let leases = lease_many(&store, 30).await;
     let leases = together(&store, leases, 15).await;

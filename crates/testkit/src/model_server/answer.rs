@@ -2,6 +2,30 @@
 
 use mainpath_types::Usage;
 use serde_json::Value;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// Holds an answer back until the test opens the gate. An open gate stays open.
+#[derive(Clone, Debug)]
+pub struct Gate(Arc<Semaphore>);
+
+impl Default for Gate {
+    fn default() -> Gate {
+        Gate(Arc::new(Semaphore::new(0)))
+    }
+}
+
+impl Gate {
+    /// Lets every answer pass that waits at this gate or comes to it later.
+    pub fn open(&self) {
+        self.0.close();
+    }
+
+    pub(super) async fn passed(&self) {
+        // No permit is ever given: the wait ends when the semaphore is closed.
+        let _ = self.0.acquire().await;
+    }
+}
 
 /// A model's answer.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +44,10 @@ pub struct Answer {
     pub delay_ms: u64,
     /// How long it stops before its last three events, in milliseconds: what came before is seen as a piece.
     pub pause_ms: u64,
+    /// The gate at which the complete answer waits. The test opens it.
+    pub gate: Option<Gate>,
+    /// The gate at which the last three events of a streamed answer wait: what came before is seen as a piece.
+    pub end_gate: Option<Gate>,
     /// Its finish reason, if not what follows from the calls.
     pub finish_reason: Option<String>,
 }
@@ -33,6 +61,18 @@ impl Answer {
     /// An answer that is one call.
     pub fn call(tool: &str, arguments: Value) -> Answer {
         Answer { text: String::new(), ..Answer::text("") }.and_call(tool, arguments)
+    }
+
+    /// The same answer, held back until the gate is open.
+    pub fn behind(mut self, gate: &Gate) -> Answer {
+        self.gate = Some(gate.clone());
+        self
+    }
+
+    /// The same answer, its last three events held back until the gate is open.
+    pub fn ends_behind(mut self, gate: &Gate) -> Answer {
+        self.end_gate = Some(gate.clone());
+        self
     }
 
     /// The same with one call more.

@@ -188,12 +188,18 @@ async fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
         let whole = match reply {
             Reply::Answer(answer) => {
                 wait(answer.delay_ms).await;
+                if let Some(gate) = &answer.gate {
+                    gate.passed().await;
+                }
                 let rendered = spoken.render(&answer, streamed);
-                if answer.pause_ms > 0 {
+                if answer.pause_ms > 0 || answer.end_gate.is_some() {
                     let begins = |at: &usize| rendered[*at..].starts_with(b"data: ");
                     at = (0..rendered.len()).rev().filter(begins).nth(2).unwrap_or(0);
                     stream.write_all(&rendered[..at]).await?;
                     wait(answer.pause_ms).await;
+                    if let Some(gate) = &answer.end_gate {
+                        gate.passed().await;
+                    }
                 }
                 Arc::new(rendered)
             }

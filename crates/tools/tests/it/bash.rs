@@ -1,8 +1,13 @@
-use crate::support::{World, eventually, launcher, pair, said, working_in};
-use mainpath_sandbox::Launcher;
+use crate::support::{LONG, World, comes_to_hold, eventually, launcher, pair, said, working_in};
+use mainpath_sandbox::{GracePeriods, Launcher};
 use mainpath_types::{Artifact, CommandEnd, ToolOutput};
 use serde_json::json;
 use std::time::{Duration, Instant};
+
+/// A launcher whose grace periods are long enough for every machine.
+fn patient() -> Launcher {
+    launcher().grace(GracePeriods { after_end: LONG, after_term: LONG })
+}
 
 async fn bash(command: &str) -> (String, String) {
     World::new().say("bash", json!({"command": command})).await
@@ -113,7 +118,8 @@ async fn the_limit_of_the_run_ends_a_command_too() {
 #[tokio::test]
 async fn a_polite_command_may_clean_up_when_it_is_ended() {
     let world = World::new();
-    let ctx = world.context("bash");
+    let mut ctx = world.context("bash");
+    ctx.launcher = patient();
     // What the shell itself says of the sleep that ends with it depends on who is first.
     let command = "exec 2>/dev/null; trap 'echo bye; exit 0' TERM; touch ready; sleep 1000 & wait";
     let args = json!({ "command": command }).to_string();
@@ -140,7 +146,11 @@ async fn a_background_process_that_holds_the_output_does_not_hold_the_call() {
 
 #[tokio::test]
 async fn a_background_process_may_finish_shortly_after_the_command() {
-    assert_eq!(bash("(sleep 0.05; echo late) & echo early").await, pair("ok", "early\nlate\n"));
+    let world = World::new();
+    let mut ctx = world.context("bash");
+    ctx.launcher = patient();
+    let command = r#"{"command":"(sleep 0.05; echo late) & echo early"}"#;
+    assert_eq!(said(&world.tools.run("bash", command, &ctx).await), pair("ok", "early\nlate\n"));
 }
 
 #[tokio::test]
@@ -190,12 +200,7 @@ async fn what_others_would_run_is_taken_aside_and_model_and_people_are_told() {
     ctx.notice = std::sync::Arc::new(move |text: &str| heard.lock().unwrap().push(text.to_string()));
     let arguments = json!({"command": "echo x > .envrc", "background": true}).to_string();
     world.tools.run("bash", &arguments, &ctx).await;
-    for _ in 0..1000 {
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        if !told.lock().unwrap().is_empty() {
-            break;
-        }
-    }
+    comes_to_hold("the notice", || !told.lock().unwrap().is_empty()).await;
     assert!(told.lock().unwrap()[0].starts_with(why), "{told:?}");
     assert!(!folder.path().join(".envrc").exists());
 }

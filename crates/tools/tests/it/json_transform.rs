@@ -113,10 +113,10 @@ async fn a_filter_that_gives_without_end_is_cut() {
 
 #[tokio::test]
 async fn a_filter_that_goes_on_without_end_is_ended() {
-    let mark = "marked-by-the-test-of-endless-filters";
+    let mark = format!("marked-by-the-test-of-endless-filters-{}", std::process::id());
     for filter in ["last(range(1e15))", "def f: f; f", "1 | until(false; .)"] {
         let mut world = world();
-        world.tools = Tools::new().with(JsonTransform::new(FILTER, vec![mark.into()]));
+        world.tools = Tools::new().with(JsonTransform::new(FILTER, vec![mark.clone().into()]));
         let mut ctx = world.context("json_transform");
         ctx.timeout = Some(Duration::from_millis(300));
         let output = world.tools.run("json_transform", &json!({ "filter": filter }).to_string(), &ctx).await;
@@ -124,7 +124,7 @@ async fn a_filter_that_goes_on_without_end_is_ended() {
         assert_eq!(said(&output), pair("timeout", words), "{filter}");
         let marked = |entry: &std::fs::DirEntry| {
             let words = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            String::from_utf8_lossy(&words).contains(mark)
+            String::from_utf8_lossy(&words).contains(&mark)
         };
         assert_eq!(std::fs::read_dir("/proc").unwrap().flatten().filter(marked).count(), 0, "{filter}");
     }

@@ -1,4 +1,4 @@
-use crate::support::{World, eventually, numbered, pair, said};
+use crate::support::{World, comes_to_hold, eventually, numbered, pair, said};
 use mainpath_sandbox::Launcher;
 use mainpath_tools::{Processes, Secrets, ToolContext};
 use mainpath_types::ToolOutput;
@@ -49,6 +49,11 @@ impl Trace {
     }
 }
 
+/// An argument of `sleep` that no other run of these tests uses.
+fn mark(number: u32) -> String {
+    format!("{number}.{}", std::process::id())
+}
+
 /// Whether `sleep` runs with this argument, in whatever namespace.
 fn sleeps(mark: &str) -> bool {
     let wanted = format!("sleep\0{mark}\0");
@@ -83,14 +88,15 @@ async fn a_process_goes_on_between_calls_and_its_output_is_read_piece_by_piece()
 #[tokio::test]
 async fn a_process_is_stopped_with_everything_that_it_started() {
     let mut trace = Trace::new();
-    let id = trace.begin("sleep 86401.01 & sleep 86401.02 & echo begun; wait").await;
-    for mark in ["86401.01", "86401.02"] {
+    let marks = [mark(86401), mark(86405)];
+    let id = trace.begin(&format!("sleep {} & sleep {} & echo begun; wait", marks[0], marks[1])).await;
+    for mark in &marks {
         eventually("the process", || sleeps(mark).then_some(()));
     }
     let mut said = trace.output(&id, 60).await;
     said.push_str(&trace.say("process_stop", json!({"id": id})).await.1);
     assert_eq!(said, "begun\n[process 1.0: running][no new output]\n[process 1.0: stopped]");
-    assert_eq!(["86401.01", "86401.02"].map(sleeps), [false, false]);
+    assert_eq!(marks.map(|mark| sleeps(&mark)), [false, false]);
     assert_eq!(trace.say("process_stop", json!({"id": id})).await.1, "[no new output]\n[process 1.0: stopped]");
 }
 
@@ -124,8 +130,9 @@ async fn a_wait_without_news_says_that_it_goes_on_and_ends_before_the_calls_own_
 #[tokio::test]
 async fn waiting_for_a_process_can_be_stopped_and_leaves_it_running() {
     let mut trace = Trace::new();
-    let id = trace.begin("sleep 86402").await;
-    eventually("the process", || sleeps("86402").then_some(()));
+    let mark = mark(86402);
+    let id = trace.begin(&format!("sleep {mark}")).await;
+    eventually("the process", || sleeps(&mark).then_some(()));
     let ctx = trace.context("process_output");
     let args = json!({"id": id, "wait_s": 600}).to_string();
     let (output, ()) = tokio::join!(trace.world.tools.run("process_output", &args, &ctx), async {
@@ -133,22 +140,21 @@ async fn waiting_for_a_process_can_be_stopped_and_leaves_it_running() {
         ctx.cancel.cancel();
     });
     assert_eq!(said(&output), pair("interrupted", "The call was interrupted."));
-    assert!(sleeps("86402"));
+    assert!(sleeps(&mark));
     trace.processes.end().await;
-    assert!(!sleeps("86402"));
+    assert!(!sleeps(&mark));
 }
 
 #[tokio::test]
 async fn processes_die_when_nobody_owns_them_any_more() {
     let mut trace = Trace::new();
-    trace.begin("trap '' TERM; sleep 86403").await;
-    eventually("the process", || sleeps("86403").then_some(()));
+    let mark = mark(86403);
+    trace.begin(&format!("trap '' TERM; sleep {mark}")).await;
+    eventually("the process", || sleeps(&mark).then_some(()));
     let (world, weak) = (trace.world, Arc::downgrade(&trace.processes));
     drop(trace.processes);
     assert!(weak.upgrade().is_none());
-    while sleeps("86403") {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    comes_to_hold("its end", || !sleeps(&mark)).await;
     assert_eq!(world.names(), Vec::<String>::new());
 }
 
@@ -205,9 +211,7 @@ async fn a_flood_in_the_background_is_kept_in_bounds() {
     let mut trace = Trace::new();
     let id = trace.begin("yes 123456789 | head -c 10000000; sync; touch done; sleep 1000").await;
     let done = trace.world.path("done");
-    while !done.exists() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    comes_to_hold("the flood", || done.exists()).await;
     // All of it is in the pipe or further; what is shown is its head and tail, whenever it was read.
     let output = trace.run("process_output", json!({"id": id})).await;
     let (code, text) = said(&output);
@@ -249,11 +253,10 @@ async fn secrets_are_hidden_in_what_a_process_writes() {
 async fn a_call_without_a_trace_leaves_nothing_running() {
     let world = World::new();
     let ctx = world.context("bash");
-    let command = json!({"command": "sleep 86404", "background": true}).to_string();
+    let mark = mark(86404);
+    let command = json!({"command": format!("sleep {mark}"), "background": true}).to_string();
     world.tools.run("bash", &command, &ctx).await;
-    eventually("the process", || sleeps("86404").then_some(()));
+    eventually("the process", || sleeps(&mark).then_some(()));
     drop(ctx);
-    while sleeps("86404") {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    comes_to_hold("its end", || !sleeps(&mark)).await;
 }

@@ -134,9 +134,21 @@ pub fn working_in(folder: &Path) -> usize {
     processes.filter(|entry| entry.path().join("cwd").read_link().is_ok_and(|cwd| cwd == folder)).count()
 }
 
+/// Bounds a wait. Nothing here takes this long; what does, hangs.
+pub const LONG: Duration = Duration::from_secs(60);
+
+/// Looks until it holds, while other tasks of this thread work on; fails when that takes absurdly long.
+pub async fn comes_to_hold(what: &str, holds: impl Fn() -> bool) {
+    let deadline = Instant::now() + LONG;
+    while !holds() {
+        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
 /// Looks until `found` gives something; fails when that takes absurdly long.
 pub fn eventually<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + LONG;
     loop {
         if let Some(found) = found() {
             return found;
