@@ -163,12 +163,16 @@ impl Chat<'_> {
     /// Stays until nothing more is typed.
     async fn stay(mut self) -> Result<Exit, Failure> {
         let _edge = screen::begin();
+        // One listener for all messages between two runs, so that no signal is lost between them.
+        let mut signals = Signals::listen()?;
         loop {
-            let Some(line) = self.next().await? else { break };
+            let Some(line) = self.next(&mut signals).await? else { break };
             let text = match typed::read(&line) {
                 Typed::Empty => {
                     if self.open().await?.is_some() {
                         let done = self.again().await;
+                        // What came during the run was for the run.
+                        signals = Signals::listen()?;
                         if let Some(exit) = self.left(done).await? {
                             return Ok(exit);
                         }
@@ -214,6 +218,7 @@ impl Chat<'_> {
                 eprintln!("{}; your message is read after that", open.what);
             }
             let done = self.say(text).await;
+            signals = Signals::listen()?;
             if let Some(exit) = self.left(done).await? {
                 return Ok(exit);
             }
@@ -228,10 +233,8 @@ impl Chat<'_> {
     }
 
     /// The next line; `None` when the person leaves.
-    async fn next(&mut self) -> Result<Option<String>, Failure> {
+    async fn next(&mut self, signals: &mut Signals) -> Result<Option<String>, Failure> {
         self.lines.listen().await;
-        // Listened to from now on: what came during a run was for that.
-        let mut signals = Signals::listen()?;
         let mut told = false;
         loop {
             if !screen::ask("", "") {

@@ -3,7 +3,8 @@
 use crate::host::terminal;
 use crate::place::{Done, Place, User, finish, wait, wait_until};
 use rustix::process::geteuid;
-use std::fs;
+use rustix::termios::tcgetpgrp;
+use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::process::Stdio;
@@ -128,6 +129,12 @@ fn terminals_work() {
     says("script -qec 'test -t 0 && test -t 1 && tty | grep -c /dev/pts' /dev/null | tr -d '\\r'", "1\n");
 }
 
+/// The name of the program in the foreground of a terminal.
+fn in_foreground(master: &File) -> Option<String> {
+    let group = tcgetpgrp(master).ok()?.as_raw_nonzero();
+    Some(fs::read_to_string(format!("/proc/{group}/comm")).ok()?.trim_end().to_string())
+}
+
 #[test]
 fn a_person_works_in_an_interactive_shell() {
     for user in User::all() {
@@ -149,16 +156,16 @@ fn a_person_works_in_an_interactive_shell() {
         });
         // What is typed is shown as well; the quotes tell it from what the shell answers.
         let steps = [
-            ("echo be''gun; sleep 1000\n", "begun"),
-            ("\u{3}echo inter''rupted; sleep 1000\n", "interrupted"),
-            ("\u{1a}", "Stopped"),
+            ("echo be''gun; sleep 1000\n", "begun", "bash"),
+            ("\u{3}echo inter''rupted; sleep 1000\n", "interrupted", "sleep"),
+            ("\u{1a}", "Stopped", "sleep"),
             // A shell does not leave before it has seen that its stopped job is gone.
-            ("kill -9 %1; while kill -0 %1 2> /dev/null; do :; done; echo do''ne\n", "done"),
-            ("exit 5\n", "exit"),
+            ("kill -9 %1; while kill -0 %1 2> /dev/null; do :; done; echo do''ne\n", "done", "bash"),
+            ("exit 5\n", "exit", "bash"),
         ];
-        for (typed, answer) in steps {
-            // The keys go to what runs in the foreground, which must have begun.
-            std::thread::sleep(std::time::Duration::from_millis(100));
+        for (typed, answer, program) in steps {
+            // The keys go to what is in the foreground.
+            wait_until(program, || in_foreground(&master).is_some_and(|name| name == program));
             master.write_all(typed.as_bytes()).unwrap();
             wait_until(answer, || screen.lock().unwrap().contains(answer));
         }

@@ -4,6 +4,11 @@ use crate::support::*;
 use mainpath_testkit::model_server::Answer;
 use serde_json::json;
 
+/// The seconds of a `sleep` that no other test run on this machine has.
+fn mark(n: u32) -> String {
+    format!("{n}.{}", std::process::id())
+}
+
 /// A server that never ends; each beat is a line of output and a line of a file. `mark` names it among all processes.
 fn beats(mark: &str) -> String {
     format!("sleep {mark} & while :; do echo beat | tee -a beats; sleep 0.01; done")
@@ -32,9 +37,9 @@ fn told(request: &mainpath_testkit::model_server::RecordedRequest) -> String {
 
 #[test]
 fn a_process_lives_across_turns_and_ends_with_the_program() {
-    let place = Place::new();
+    let (place, mark) = (Place::new(), mark(86411));
     let server = scripted(vec![
-        background(&beats("86411")),
+        background(&beats(&mark)),
         output("2.0"),
         Answer::call("process_list", json!({})),
         Answer::text("Done."),
@@ -46,21 +51,23 @@ fn a_process_lives_across_turns_and_ends_with_the_program() {
     let seen = told(&requests[2]);
     assert!(seen.starts_with("beat\n") && seen.ends_with("[process 2.0: running]"), "{seen}");
     assert!(told(&requests[3]).starts_with("2.0 (running, "), "{}", told(&requests[3]));
-    wait_until("the process is gone", || !runs("86411"));
+    wait_until("the process is gone", || !runs(&mark));
 }
 
 #[test]
 fn a_long_wait_without_news_is_no_circle_and_no_failure() {
     let place = Place::new();
-    let waits = (0..8).map(|_| output("2.0"));
-    let answers = std::iter::once(background("sleep 86414")).chain(waits).chain([Answer::text("Still at it.")]);
+    // So many equal results of another call would end a run with this limit. The last wait is longer than a call may take.
+    let waits = [1, 1, 1, 1, 60].map(|wait_s| Answer::call("process_output", json!({"id": "2.0", "wait_s": wait_s})));
+    let sleep = format!("sleep {}", mark(86414));
+    let answers = std::iter::once(background(&sleep)).chain(waits).chain([Answer::text("Still at it.")]);
     let server = scripted(answers.collect());
-    // No wait is longer than a call may take.
-    let done = place.run_on(&server, &["--yes", "--call-timeout", "600ms", "Build it."]);
+    let flags = ["--yes", "--call-timeout", "5s", "--repeated-failure-limit", "2"];
+    let done = place.run_on(&server, &[&flags[..], &["Build it."]].concat());
     assert_eq!((done.code, done.out.as_str()), (0, "Still at it.\n"), "{done:#?}");
     let quiet = "[no new output]\n[process 2.0: running]";
     assert!(
-        (2..10).all(|n| told(&server.requests()[n]) == quiet),
+        (2..7).all(|n| told(&server.requests()[n]) == quiet),
         "{:?}",
         server.requests().iter().map(told).collect::<Vec<_>>()
     );
@@ -69,27 +76,27 @@ fn a_long_wait_without_news_is_no_circle_and_no_failure() {
 
 #[test]
 fn a_process_dies_with_a_program_that_is_killed() {
-    let place = Place::new();
-    let server = scripted(vec![background(&beats("86412")), Answer { delay_ms: 50_000, ..Answer::text("Never.") }]);
+    let (place, mark) = (Place::new(), mark(86412));
+    let server = scripted(vec![background(&beats(&mark)), Answer { delay_ms: 50_000, ..Answer::text("Never.") }]);
     let process = place.start_run(&server, &["--yes", "Serve."]);
     // A shell's child goes by the shell's name until it is executed: a beat may come first.
     wait_until("the next turn begins and the process runs", || {
-        server.count() == 2 && !place.text("beats").is_empty() && runs("86412")
+        server.count() == 2 && !place.text("beats").is_empty() && runs(&mark)
     });
     assert!(process.kill().1);
-    wait_until("the process is gone", || !runs("86412"));
+    wait_until("the process is gone", || !runs(&mark));
 }
 
 #[test]
 fn a_stopped_run_leaves_no_process_behind_and_the_next_one_is_told() {
-    let place = Place::new();
-    let server = scripted(vec![background(&beats("86413")), bash("sleep 30"), output("2.0"), Answer::text("Gone.")]);
+    let (place, mark) = (Place::new(), mark(86413));
+    let server = scripted(vec![background(&beats(&mark)), bash("sleep 30"), output("2.0"), Answer::text("Gone.")]);
     let mut process = place.start_run(&server, &["--yes", "--json", "Serve."]);
-    wait_until("the process runs", || runs("86413"));
+    wait_until("the process runs", || runs(&mark));
     place.ok(&["stop"]);
     process.event("run_finished");
     assert_eq!(process.end().code, 130);
-    wait_until("the process is gone", || !runs("86413"));
+    wait_until("the process is gone", || !runs(&mark));
     let resumed = place.run(&["resume", "--yes"]);
     assert_eq!((resumed.code, resumed.out.as_str()), (0, "Gone.\n"), "{resumed:#?}");
     let seen = told(server.requests().last().unwrap());

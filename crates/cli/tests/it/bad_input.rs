@@ -6,10 +6,9 @@ use serde_json::json;
 use std::path::Path;
 use std::process::Command;
 
-/// An address at which nobody listens.
-fn nobody() -> String {
-    let server = scripted(vec![Answer::text("Gone.")]);
-    server.model()
+/// A model at this address, where nobody listens.
+fn nobody(port: &Port) -> String {
+    format!("openai-compatible:http://{}/v1#nobody", port.address)
 }
 
 /// What went wrong is gone: the run is carried on to its end, and nothing of it was lost.
@@ -78,7 +77,8 @@ fn a_refused_key_is_said_at_once() {
 
 #[test]
 fn a_server_that_is_down_is_tried_again_and_then_named() {
-    let (place, model) = (Place::new(), nobody());
+    let (place, port) = (Place::new(), Port::reserve());
+    let model = nobody(&port);
     let done = place.run(&["run", "--model", &model, "--model-retries", "3", "Do it."]);
     done.fails(1, "connection refused; is the server running?");
     assert_eq!(done.err.lines().filter(|line| line.contains("retrying")).count(), 3, "{done:#?}");

@@ -2,8 +2,7 @@
 
 use crate::pty::Terminal;
 use crate::support::*;
-use mainpath_testkit::model_server::{Answer, ModelServer};
-use std::time::Duration;
+use mainpath_testkit::model_server::{Answer, Gate, ModelServer};
 
 const PROGRAM: [&str; 1] = [env!("CARGO_BIN_EXE_mainpath")];
 
@@ -57,25 +56,35 @@ fn the_first_time_it_asks_for_a_model_tries_it_and_keeps_it() {
     assert_eq!(other.traces(), Vec::<String>::new());
 }
 
-/// The moment between a run and the next wish is over by then.
-const BETWEEN: Duration = Duration::from_millis(500);
+/// Whether the line that turns is there.
+fn turns(terminal: &Terminal) -> bool {
+    terminal.screen().contains(|c: char| ('\u{2800}'..'\u{2900}').contains(&c))
+}
+
+/// Says something, and lets the model answer once the line turns. Then waits for the end of the run: when its summary is there and the
+/// line is gone, what is typed is for the conversation.
+fn says(terminal: &mut Terminal, text: &str, gate: &Gate, number: usize) {
+    terminal.types(&format!("{text}\r"));
+    wait_until("the line turns", || turns(terminal));
+    gate.open();
+    terminal.shows("■ final", number);
+    wait_until("the run is over", || !turns(terminal) && terminal.screen().ends_with("in, 5 out\r\n›\r\n"));
+}
 
 #[test]
 fn a_conversation_goes_on_message_by_message_and_again_the_next_time_in_its_folder() {
-    // Long enough that the line that turns is drawn.
-    let slow = |text: &str| Answer { pause_ms: 500, ..Answer::text(text) };
-    let (place, server) = (Place::new(), scripted(vec![slow("One."), slow("Two."), slow("Three.")]));
+    let gates: [Gate; 4] = Default::default();
+    let held = gates.clone();
+    let server = server(move |request| {
+        let text = ["One.", "Two.", "Three."][request.count("assistant")];
+        Answer::text(text).ends_behind(&held[request.n - 1]).into()
+    });
+    let place = Place::new();
     let model = server.model();
     let mut terminal = bare(&place, &[("MAINPATH_MODEL", &model)]);
     terminal.shows("a new conversation in", 1);
     for (number, text) in [(1, "First."), (2, "y")] {
-        terminal.types(&format!("{text}\r"));
-        terminal.shows("■ final", number);
-        terminal.shows("\r\n›", 1);
-        // The line that turned is gone.
-        terminal.shows("in, 5 out\r\n›\r\n", 1);
-        // What comes in the moment between a run and the next wish is for neither.
-        std::thread::sleep(BETWEEN);
+        says(&mut terminal, text, &gates[number - 1], number);
     }
     assert!(String::from_utf8(terminal.bytes()).unwrap().contains(" 0 s"));
     let trace = place.trace();
@@ -93,22 +102,19 @@ fn a_conversation_goes_on_message_by_message_and_again_the_next_time_in_its_fold
     // The next day.
     let mut terminal = bare(&place, &[]);
     terminal.shows(&format!("continuing {trace} (First.) with {model}; /new starts a new conversation\r\n"), 1);
-    terminal.types("And then?\r");
-    terminal.shows("■ final", 1);
+    says(&mut terminal, "And then?", &gates[2], 1);
     assert!(
         last_told(&server).contains("First.") && last_told(&server).contains("And then?"),
         "{}",
         last_told(&server)
     );
-    terminal.shows("in, 5 out\r\n›\r\n", 1);
-    std::thread::sleep(BETWEEN);
     terminal.types("/new\r");
     terminal.shows("your next message starts a new conversation\r\n", 1);
-    terminal.types("Something else.\r");
-    terminal.shows("■ final", 2);
+    says(&mut terminal, "Something else.", &gates[3], 2);
     assert!(!last_told(&server).contains("And then?"), "{}", last_told(&server));
-    terminal.shows("in, 5 out\r\n›\r\n", 1);
-    std::thread::sleep(BETWEEN);
+    // An answer of the conversation: from now on signals are for it.
+    terminal.types("/next\r");
+    terminal.shows("/next needs a text: /next TEXT\r\n›\r\n", 1);
     terminal.types("\u{3}");
     terminal.shows("\r\nCtrl-C again or Ctrl-D leaves\r\n›", 1);
     terminal.types("\u{3}");
@@ -248,7 +254,11 @@ fn before_there_is_a_model_lines_are_broken_between_words_too() {
 #[test]
 fn enter_continues_a_run_that_was_stopped_also_the_next_day() {
     let place = Place::new();
-    let server = scripted(vec![bash("sleep 100"), bash("sleep 101"), Answer::text("The end.")]);
+    let server = scripted(vec![
+        bash("echo x >> began; sleep 100"),
+        bash("echo x >> began; sleep 101"),
+        Answer::text("The end."),
+    ]);
     let mut terminal = bare(&place, &[("MAINPATH_MODEL", &server.model())]);
     terminal.shows("a new conversation in", 1);
     terminal.types("Do it.\r");
@@ -256,7 +266,7 @@ fn enter_continues_a_run_that_was_stopped_also_the_next_day() {
         terminal.shows("[l]ater, [?]:", stops);
         terminal.types("yes\r");
         terminal.shows("[?]: yes", stops);
-        std::thread::sleep(std::time::Duration::from_millis(300));
+        wait_until("the command runs", || place.text("began").lines().count() == stops);
         terminal.types("\u{3}");
         let hint = "the last run was stopped; press Enter to continue it, or type what to do instead\r\n";
         terminal.shows(hint, stops);
@@ -265,9 +275,9 @@ fn enter_continues_a_run_that_was_stopped_also_the_next_day() {
             terminal.types("\u{4}");
             assert_eq!(terminal.end().0, 0);
             terminal = bare(&place, &[("MAINPATH_MODEL", &server.model())]);
-            terminal.shows(hint, 1);
         }
-        std::thread::sleep(std::time::Duration::from_millis(500));
+        // Only then is what is typed for the conversation.
+        wait_until("it is asked", || terminal.screen().ends_with(&format!("{hint}›\r\n")));
         terminal.types("\r");
     }
     terminal.shows("The end.", 1);

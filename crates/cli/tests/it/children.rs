@@ -247,17 +247,19 @@ fn what_a_child_left_running_ends_with_it() {
     let place = place();
     let seen = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&seen);
+    // No other test run on this machine has these words.
+    let sleep = format!("sleep 613.{:010}", std::process::id());
     let server = server(move |request| {
         let answer = match (task(request.body()).as_str(), request.count("assistant")) {
-            ("Start it.", 0) => Answer::call("bash", json!({"command": "sleep 613.07", "background": true})),
+            ("Start it.", 0) => Answer::call("bash", json!({"command": sleep, "background": true})),
             (which, turns) => {
                 if turns > 0 {
                     // The call has come back before the process is what it is to be; while it becomes that, nothing can be read of it.
-                    let until = Instant::now() + Duration::from_secs(5);
-                    let mut runs = is_running("sleep 613.07");
+                    let until = Instant::now() + LONG;
+                    let mut runs = is_running(&sleep);
                     while which == "Start it." && !runs && Instant::now() < until {
                         std::thread::sleep(Duration::from_millis(5));
-                        runs = is_running("sleep 613.07");
+                        runs = is_running(&sleep);
                     }
                     noted.lock().unwrap().push(runs);
                 }

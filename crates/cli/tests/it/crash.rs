@@ -4,13 +4,16 @@ use crate::support::*;
 use mainpath_testkit::model_server::{Answer, ModelServer};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const KILLS: u32 = 50;
 const ANSWER: &str = "All of it is done.";
 
 /// The effects of the script's calls of bash: each call's line in `effects.log`.
 const TAGS: [&str; 6] = ["t0", "t1", "t3", "t4", "t5a", "t5b"];
+
+/// The end of a command that holds its call until the test has written `go`, or `go-CALL` for this call.
+const HELD: &str = "call=${MAINPATH_CALL##*/}; until [ -e go ] || [ -e \"go-${call%%#*}\" ]; do sleep 0.02; done";
 
 /// Six turns of calls with all that can be interrupted, then the answer.
 fn work() -> ModelServer {
@@ -22,8 +25,8 @@ fn work() -> ModelServer {
         bash("echo t0 >> effects.log"),
         Answer::call("read_text_file", read.clone()).and_call("read_text_file", read).and_call("bash", echo("t1")),
         Answer::call("write_text_file", write),
-        bash("echo t3 >> effects.log; sleep 0.25"),
-        bash("sleep 0.25; echo t4 >> effects.log"),
+        bash(&format!("echo t3 >> effects.log; {HELD}")),
+        bash(&format!("{HELD}; echo t4 >> effects.log")),
         Answer::call("edit_text_file", edit).and_call("bash", echo("t5a")).and_call("bash", echo("t5b")),
         Answer::text(ANSWER),
     ];
@@ -47,6 +50,11 @@ impl Life {
         let place = Place::new();
         std::fs::write(place.work.join("input.txt"), "some input\n").unwrap();
         Life { place, server: work(), trace: None, acknowledged: Vec::new(), durable: Vec::new(), kills: 0 }
+    }
+
+    /// Lets every call end that is held.
+    fn release(&self) {
+        std::fs::write(self.place.work.join("go"), "").unwrap();
     }
 
     /// Begins or carries on.
@@ -180,18 +188,33 @@ fn bash_calls(events: &[Value]) -> Vec<(String, &'static str)> {
     calls(events).into_iter().filter_map(|(call, arguments)| Some((call, tag(&arguments)?))).collect()
 }
 
-/// Lives that are killed at random moments until each has had its share.
+/// About as many lines as a run prints.
+const LINES: usize = 80;
+
+/// Lives that are killed at random moments until each has had its share: shortly after the start, or after a line drawn by lot. A
+/// process that prints fewer lines has ended before.
 fn random_lives(seed: u64, kills: u32) -> u32 {
     let mut rng = fastrand::Rng::with_seed(seed);
     let mut done = 0;
     while done < kills {
         let mut life = Life::new();
+        life.release();
         let most = rng.u32(1..=4).min(kills - done);
         while life.kills < most && !life.is_over() {
-            let begun = Instant::now();
-            let process = life.start();
-            let moment = Duration::from_millis(rng.u64(0..700));
-            std::thread::sleep(moment.saturating_sub(begun.elapsed()));
+            let mut process = life.start();
+            let (nth, mut printed) = (rng.usize(0..LINES), 0);
+            let after = match nth.checked_sub(LINES / 8) {
+                None => rng.u64(0..200_000),
+                Some(nth) => {
+                    process.find(|_| {
+                        printed += 1;
+                        printed > nth
+                    });
+                    // What it does next is then at any point.
+                    rng.u64(0..20_000)
+                }
+            };
+            std::thread::sleep(Duration::from_micros(after));
             life.kill(process);
         }
         done += life.kills;
@@ -212,10 +235,14 @@ fn killed_at_random_moments_nothing_acknowledged_is_lost_and_nothing_is_done_twi
 fn killed_at_start(nth: usize) -> usize {
     let mut life = Life::new();
     let mut process = life.start();
-    for _ in 0..=nth {
-        process.event("action_started");
+    for _ in 0..nth {
+        let started = process.event("action_started");
+        let call = started["data"]["call"].as_str().unwrap();
+        std::fs::write(life.place.work.join(format!("go-{call}")), "").unwrap();
     }
+    process.event("action_started");
     life.kill(process);
+    life.release();
     life.end()
 }
 
@@ -224,7 +251,7 @@ fn killed_between_the_start_of_a_call_and_its_result_no_call_is_done_twice() {
     let share = |n: usize| (0..10).filter(move |nth| nth % 3 == n).map(killed_at_start).sum::<usize>();
     let workers: Vec<_> = (0..3).map(|n| std::thread::spawn(move || share(n))).collect();
     let unknown: usize = workers.into_iter().map(|worker| worker.join().unwrap()).sum();
-    // The two calls that take their time at the least were really met in the gap.
+    // At least the two calls that were held were killed in the gap.
     assert!(unknown >= 2, "{unknown}");
 }
 
@@ -256,7 +283,7 @@ fn a_call_whose_effect_was_done_before_the_crash_is_not_done_again() {
 #[test]
 fn a_call_whose_owner_was_killed_never_writes() {
     let (place, _) =
-        killed_in("echo $$ > pid; sleep 1; echo late >> effects.log", |place| place.text("pid").ends_with('\n'));
+        killed_in("echo $$ > pid; sleep 20; echo late >> effects.log", |place| place.text("pid").ends_with('\n'));
     place.quiet();
     assert_eq!(place.tools(), Vec::<u32>::new());
     assert_eq!(place.text("effects.log"), "");
@@ -264,7 +291,7 @@ fn a_call_whose_owner_was_killed_never_writes() {
 
 #[test]
 fn a_daemon_of_a_call_does_not_outlive_the_owner_either() {
-    let command = "setsid -f sh -c 'echo $$ > pid; sleep 1; echo late >> effects.log'; sleep 20";
+    let command = "setsid -f sh -c 'echo $$ > pid; sleep 20; echo late >> effects.log'; sleep 20";
     let (place, _) = killed_in(command, |place| place.text("pid").ends_with('\n'));
     place.quiet();
     assert_eq!(place.text("effects.log"), "");
@@ -273,6 +300,7 @@ fn a_daemon_of_a_call_does_not_outlive_the_owner_either() {
 #[test]
 fn a_run_that_is_killed_again_at_every_resume_still_comes_to_its_end() {
     let mut life = Life::new();
+    life.release();
     for _ in 0..12 {
         if life.is_over() {
             break;

@@ -3,7 +3,7 @@
 use crate::children::task;
 use crate::pty::Terminal;
 use crate::support::*;
-use mainpath_testkit::model_server::{Answer, ModelServer};
+use mainpath_testkit::model_server::{Answer, Gate, ModelServer};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -17,17 +17,15 @@ fn slow(answer: Answer) -> Answer {
     Answer { delay_ms: 150, ..answer }
 }
 
-/// A model that has another agent write a file.
-fn delegating() -> ModelServer {
-    server(|request| {
+/// A model that has another agent write a file. The agent's last answer waits at the gate.
+fn delegating(gate: &Gate) -> ModelServer {
+    let gate = gate.clone();
+    server(move |request| {
         let answer = match (task(request.body()).as_str(), request.count("assistant")) {
-            ("Write the greeting.", 0) => {
-                slow(Answer::call("write_text_file", json!({"path": "new", "content": "hello"})))
-            }
-            // Slow enough to be seen at work, also where all of the machine is busy.
-            ("Write the greeting.", _) => Answer { delay_ms: 2_000, ..Answer::text("It is written.\n\nIn two lines.") },
-            (_, 0) => slow(Answer::call("agent", json!({"task": "Write the greeting."}))),
-            _ => slow(Answer::text("The agent wrote it.")),
+            ("Write the greeting.", 0) => Answer::call("write_text_file", json!({"path": "new", "content": "hello"})),
+            ("Write the greeting.", _) => Answer::text("It is written.\n\nIn two lines.").behind(&gate),
+            (_, 0) => Answer::call("agent", json!({"task": "Write the greeting."})),
+            _ => Answer::text("The agent wrote it."),
         };
         answer.into()
     })
@@ -114,15 +112,18 @@ fn agents(place: &Place) -> Vec<String> {
 
 #[test]
 fn an_agent_is_watched_with_the_trace_that_has_started_it_while_it_works() {
-    let (place, server) = (place(), delegating());
+    let gate = Gate::default();
+    let (place, server) = (place(), delegating(&gate));
     let mut running = place.start_run(&server, &["--yes", "Have it written."]);
     wait_until("its run has begun", || has_begun(&place));
     let root = newest_root(&place);
     let mut json = place.start(&["watch", &root, "--json"]);
     let mut people = place.start(&["watch", &root]);
-    // It is seen before it ends.
+    // It is seen before it ends, and both watch before it does.
     json.find(|line| parsed(line)["trace_id"].as_str().unwrap().contains('@')).unwrap();
+    wait_until("both watch", || pipes_of_watchers(&place, &root) == 2);
     assert_eq!(place.events(&root).iter().filter(|event| event["type"] == "sub_trace_completed").count(), 0);
+    gate.open();
     let (ran, json, people) = (running.end(), json.end(), people.end());
     assert_eq!((ran.code, json.code, people.code), (0, 0, 0), "{ran:#?} {json:#?} {people:#?}");
     is_whole(&place, &lines(&json.out));
@@ -153,6 +154,13 @@ fn an_agent_is_watched_with_the_trace_that_has_started_it_while_it_works() {
     // An agent is watched by its own name as well.
     let own = place.run(&["watch", &agents(&place)[0]]);
     assert!(own.code == 0 && own.err.contains("\n→ write_text_file: new\n"), "{own:#?}");
+}
+
+/// How many processes watch a trace live.
+fn pipes_of_watchers(place: &Place, trace: &str) -> usize {
+    let names =
+        std::fs::read_dir(place.home.join("traces").join(trace)).unwrap().map(|entry| entry.unwrap().file_name());
+    names.filter(|name| name.to_string_lossy().starts_with("watch-")).count()
 }
 
 /// Whether the run of the root is on record.
@@ -236,7 +244,9 @@ fn a_stream_that_was_cut_anywhere_goes_on_without_a_gap_and_without_repeating_an
 
 #[test]
 fn what_an_agent_asks_is_said_with_the_command_that_answers_it() {
-    let (place, server) = (place(), delegating());
+    let gate = Gate::default();
+    gate.open();
+    let (place, server) = (place(), delegating(&gate));
     place.run_on(&server, &["--park", "Have it written."]).fails(5, "needs approval");
     let child = agents(&place).remove(0);
     let (root, name) = child.split_once('@').unwrap();
@@ -249,7 +259,7 @@ fn what_an_agent_asks_is_said_with_the_command_that_answers_it() {
         assert!(!waits.err.contains("is not running"), "{waits:#?}");
     }
     // While it is asked at a terminal, and until it has gone on.
-    let (place, server) = (self::place(), delegating());
+    let (place, server) = (self::place(), delegating(&gate));
     let terminal = Terminal::run(&place, &server);
     terminal.shows("[l]ater, [?]:", 1);
     let child = agents(&place).remove(0);

@@ -2,8 +2,9 @@
 
 use crate::pty::{Terminal, rendered};
 use crate::support::*;
-use mainpath_testkit::model_server::{Answer, ModelServer};
+use mainpath_testkit::model_server::{Answer, Gate, ModelServer};
 use serde_json::json;
+use std::process::Stdio;
 
 const PROGRAM: [&str; 1] = [env!("CARGO_BIN_EXE_mainpath")];
 
@@ -55,9 +56,12 @@ fn an_answer_in_markdown_is_shown_as_what_it_means_and_elsewhere_as_it_is() {
 
 #[test]
 fn an_answer_is_shown_while_it_is_written_and_its_lines_stay_once() {
-    let slow = Answer { pause_ms: 300, ..Answer::text("A **first** line that is\nslowly written, to its end.") };
+    let gate = Gate::default();
+    let slow = Answer::text("A **first** line that is\nslowly written, to its end.").ends_behind(&gate);
     let (place, server) = (Place::new(), scripted(vec![slow]));
     let terminal = run_in((40, 100), &place, &server, &[]);
+    terminal.shows("slowly", 1);
+    gate.open();
     let (code, bytes) = terminal.ends();
     let (raw, shown) = (text(&bytes), rendered(&bytes, (40, 100)));
     assert!(code == 0 && shown.contains("A first line that is\r\nslowly written, to its end.\r\n"), "{shown}");
@@ -70,9 +74,13 @@ fn an_answer_is_shown_while_it_is_written_and_its_lines_stay_once() {
 fn lines_that_only_name_a_call_take_one_row_and_nothing_is_left_of_what_was_for_the_moment() {
     let command = format!("echo {}; exit 0", "回溯 wide and long ".repeat(20));
     for columns in [80, 20] {
-        let slow = Answer { pause_ms: 200, ..bash(&command) };
+        let gate = Gate::default();
+        let slow = bash(&command).ends_behind(&gate);
         let (place, server) = (Place::new(), scripted(vec![slow, Answer::text("The end.")]));
-        let (code, bytes) = run_in((60, columns), &place, &server, &[]).ends();
+        let terminal = run_in((60, columns), &place, &server, &[]);
+        terminal.shows("⋯", 1);
+        gate.open();
+        let (code, bytes) = terminal.ends();
         let shown = rendered(&bytes, (60, columns));
         assert!(code == 0 && text(&bytes).contains('⋯') && !shown.contains('⋯'), "{shown}");
         for mark in ["→ bash", "✓ bash"] {
@@ -90,25 +98,43 @@ fn lines_that_only_name_a_call_take_one_row_and_nothing_is_left_of_what_was_for_
 
 #[test]
 fn a_line_says_how_long_it_takes_and_is_gone_when_it_is_over() {
-    let (place, server) = (Place::new(), scripted(vec![bash("sleep 1.2"), Answer::text("The end.")]));
-    let (code, bytes) = run_in((40, 100), &place, &server, &[]).ends();
-    let (raw, shown) = (text(&bytes), rendered(&bytes, (40, 100)));
-    assert!(code == 0 && raw.contains(" 1 s · 10 in, 5 out"), "{raw:?}");
-    assert!(!shown.contains(" 1 s ·") && !shown.chars().any(|c| ('\u{2800}'..'\u{2900}').contains(&c)), "{shown}");
+    let held = bash("until [ -e go ]; do sleep 0.02; done");
+    let (place, server) = (Place::new(), scripted(vec![held, Answer::text("The end.")]));
+    let terminal = run_in((40, 100), &place, &server, &[]);
+    wait_until("it says how long", || text(&terminal.bytes()).contains(" 1 s · 10 in, 5 out"));
+    std::fs::write(place.work.join("go"), "").unwrap();
+    let (code, bytes) = terminal.ends();
+    let shown = rendered(&bytes, (40, 100));
+    assert_eq!(code, 0, "{shown}");
+    assert!(!shown.contains(" s ·") && !shown.chars().any(|c| ('\u{2800}'..'\u{2900}').contains(&c)), "{shown}");
+    let server = scripted(vec![bash("sleep 1.2"), Answer::text("The end.")]);
     let piped = place.run_on(&server, &["--yes", "Do it."]);
     assert!(!piped.err.contains(" 1 s ·"), "{piped:#?}");
 }
 
 #[test]
 fn what_a_failing_command_printed_is_shown_once() {
-    let (place, server) = (Place::new(), scripted(vec![bash("echo 'it broke'; exit 3"), Answer::text("The end.")]));
-    let (code, bytes) = run_in((40, 100), &place, &server, &[]).ends();
+    let held = bash("echo 'it broke'; until [ -e go ]; do sleep 0.02; done; exit 3");
+    let (place, server) = (Place::new(), scripted(vec![held, Answer::text("The end.")]));
+    let go = || std::fs::write(place.work.join("go"), "").unwrap();
+    let terminal = run_in((40, 100), &place, &server, &[]);
+    terminal.shows("\r\nit broke\r\n", 1);
+    go();
+    let (code, bytes) = terminal.ends();
     let shown = rendered(&bytes, (40, 100));
     let (before, after) = shown.split_once("it broke\r\n✗ bash failed (").unwrap_or_else(|| panic!("{shown}"));
     assert!(code == 0 && after.contains(" s): exit code 3\r\n") && !after.contains("it broke"), "{before}{after}");
     // Where each line stands alone, it says what went wrong.
-    let piped = place.run_on(&server, &["--yes", "Do it."]);
-    assert!(piped.err.contains("✗ bash failed (") && piped.err.matches("it broke").count() == 3, "{piped:#?}");
+    std::fs::remove_file(place.work.join("go")).unwrap();
+    let told = place.root().join("told");
+    let file = std::fs::File::create(&told).unwrap();
+    let mut piped = place.command(&["run", "--yes", "--model", &server.model(), "Do it."]);
+    let mut piped = piped.stdout(Stdio::null()).stderr(file).spawn().unwrap();
+    let told = || std::fs::read_to_string(&told).unwrap();
+    wait_until("its output is shown", || told().contains("\nit broke\n"));
+    go();
+    piped.wait().unwrap();
+    assert!(told().contains("✗ bash failed (") && told().matches("it broke").count() == 3, "{}", told());
 }
 
 #[test]
@@ -164,9 +190,12 @@ fn lists_fit_the_terminal() {
 #[test]
 fn a_table_stands_in_columns_once_it_is_written() {
     let table = "Here:\n\n| file | lines |\n|:--|--:|\n| a.rs | 12 |\n| 回溯.rs | 1,234 |\n\nDone.";
-    let slow = Answer { pause_ms: 100, ..Answer::text(table) };
-    let (place, server) = (Place::new(), scripted(vec![slow]));
-    let (code, bytes) = run_in((40, 60), &place, &server, &[]).ends();
+    let gate = Gate::default();
+    let (place, server) = (Place::new(), scripted(vec![Answer::text(table).ends_behind(&gate)]));
+    let terminal = run_in((40, 60), &place, &server, &[]);
+    terminal.shows("Here:", 1);
+    gate.open();
+    let (code, bytes) = terminal.ends();
     let shown = rendered(&bytes, (40, 60));
     let drawn =
         "Here:\r\n\r\nfile    │ lines\r\n────────┼──────\r\na.rs    │    12\r\n回溯.rs │ 1,234\r\n\r\nDone.\r\n";

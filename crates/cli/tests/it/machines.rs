@@ -1,7 +1,7 @@
 //! Agents on another machine: two installations, each with a server of its own, on loopback.
 
 use crate::serving::{Served, finished, serve_at, slow};
-use crate::support::{Place, finish, newest, server, wait_until};
+use crate::support::{Place, Port, finish, newest, server, wait_until};
 use mainpath_testkit::model_server::{Answer, ModelServer};
 use serde_json::{Value, json};
 use std::io::BufRead;
@@ -13,6 +13,8 @@ struct Two {
     there: Place,
     address: String,
     served: Served,
+    /// A restart has the same port.
+    _port: Port,
 }
 
 /// The other machine's agents play this model; the key has these scopes.
@@ -20,16 +22,15 @@ fn two(model: impl Fn(&Place) -> String, scopes: &str) -> Two {
     let (here, there) = (Place::new(), Place::new());
     let model = model(&there);
     there.config(&format!("model = {model:?}\n"));
-    // A port that was free a moment ago, so that a restart has the same.
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let address = format!("127.0.0.1:{port}");
+    let port = Port::reserve();
+    let address = port.address.clone();
     let key = there.ok(&["keys", "new", "here", "--scopes", scopes]).trim().to_string();
     here.config(&format!(
         "context_window = 128000\n[peers.build]\nurl = \"http://{address}\"\nkey = \"BUILD_KEY\"\nabout = \"Has the build machine's files.\"\n\
          [secrets]\nBUILD_KEY = {key:?}\n"
     ));
     let served = serve_at(&there, &address);
-    Two { here, there, address, served }
+    Two { here, there, address, served, _port: port }
 }
 
 /// Hands a task to the other machine, and has its agent go on where it is told to go on.
@@ -69,7 +70,7 @@ fn began(place: &Place, trace: &str) -> usize {
 
 #[test]
 fn a_task_is_done_on_another_machine_once_also_when_both_are_killed_and_the_conversation_goes_on() {
-    let Two { here, there, address, served } = two(|there| slow(there, 700), "read,run");
+    let Two { here, there, address, served, _port } = two(|there| slow(there, 700), "read,run");
     let model = hands_on(&address);
     let run = here.start_run(&model, &["--yes", "Have it read."]);
     wait_until("it has begun there", || {
@@ -135,7 +136,7 @@ fn a_task_is_done_on_another_machine_once_also_when_both_are_killed_and_the_conv
 
 #[test]
 fn what_stops_here_stops_there_and_a_key_that_may_not_run_agents_is_told() {
-    let Two { here, there, address, served } = two(|there| slow(there, 60_000), "read,run");
+    let Two { here, there, address, served, _port } = two(|there| slow(there, 60_000), "read,run");
     let model = hands_on(&address);
     let mut run = here.start_run(&model, &["--yes", "Have it read."]);
     wait_until("it has begun there", || {
@@ -159,7 +160,7 @@ fn what_stops_here_stops_there_and_a_key_that_may_not_run_agents_is_told() {
     assert_eq!(handed(&here, &newest(&here))[0]["outcome"], "stopped");
     drop(served);
 
-    let Two { here, there, address, served } = two(|there| slow(there, 1), "read");
+    let Two { here, there, address, served, _port } = two(|there| slow(there, 1), "read");
     let done = here.run_on(&hands_on(&address), &["--yes", "Have it read."]);
     assert_eq!(done.code, 0, "{done:#?}");
     let ended = handed(&here, &newest(&here));
@@ -196,7 +197,7 @@ impl Drop for Tls {
 
 #[test]
 fn another_machine_is_reached_by_tls_if_its_certificate_is_trusted() {
-    let Two { here, there, address, served } = two(|there| slow(there, 1), "read,run");
+    let Two { here, there, address, served, _port } = two(|there| slow(there, 1), "read,run");
     let tls = Tls::before(&address);
     let url = format!("https://{}", tls.address);
     let config = |place: &Place| std::fs::read_to_string(place.home.join("config.toml")).unwrap();
@@ -239,7 +240,7 @@ fn script(there: &Place, call: &str, last: &str) -> String {
 #[test]
 fn a_long_answer_comes_back_as_far_as_one_from_here() {
     let long = "It is a long story. ".repeat(10_000);
-    let Two { here, there: _there, address, served } = two(|there| script(there, "", &long), "read,run");
+    let Two { here, there: _there, address, served, _port } = two(|there| script(there, "", &long), "read,run");
     let done = here.run_on(&hands_on(&address), &["--yes", "Have it read."]);
     assert_eq!(done.code, 0, "{done:#?}");
     let ended = handed(&here, &newest(&here));
@@ -252,7 +253,7 @@ fn a_long_answer_comes_back_as_far_as_one_from_here() {
 #[test]
 fn what_waits_for_a_person_there_is_said_here_and_is_decided_by_whoever_may() {
     let writes = "[[turn]]\ncalls = [{ tool = \"write_text_file\", args = { path = \"b.txt\", content = \"x\" } }]\n";
-    let Two { here, there, address, served } = two(|there| script(there, writes, "Written."), "read,run");
+    let Two { here, there, address, served, _port } = two(|there| script(there, writes, "Written."), "read,run");
     let model = hands_on(&address);
     let mut run = here.start_run(&model, &["--yes", "Have it read."]);
     wait_until("it asks there", || there.traces().iter().any(|trace| asks(&there, trace)));
@@ -286,7 +287,7 @@ fn stands(own: &Served, trace: &str) -> Value {
 
 #[test]
 fn it_is_asked_about_goes_only_where_the_owner_has_said_and_tells_what_is_wrong() {
-    let Two { here, there, address, served } = two(|there| slow(there, 1), "read,run");
+    let Two { here, there, address, served, _port } = two(|there| slow(there, 1), "read,run");
     let model = hands_on(&address);
     let done = here.run_on(&model, &["Have it read."]);
     assert_eq!(done.code, 0, "{done:#?}");
@@ -319,7 +320,8 @@ fn it_is_asked_about_goes_only_where_the_owner_has_said_and_tells_what_is_wrong(
 #[test]
 fn a_run_that_waits_for_a_person_on_another_machine_can_be_left_and_goes_on_later() {
     let writes = "[[turn]]\ncalls = [{ tool = \"write_text_file\", args = { path = \"b.txt\", content = \"x\" } }]\n";
-    let Two { here, there, address, served } = two(|there| script(there, writes, "Written."), "read,run,approve");
+    let Two { here, there, address, served, _port } =
+        two(|there| script(there, writes, "Written."), "read,run,approve");
     let model = hands_on(&address);
     let done =
         here.run_on(&model, &["--park", "--allow", &format!("agent(POST http://{address}/)"), "Have it written."]);

@@ -212,13 +212,14 @@ fn a_search_finds_and_reaches_only_what_the_caller_and_the_rules_allow() {
 fn a_tool_that_comes_under_way_is_held_to_the_rules_and_to_what_the_caller_names() {
     for flags in [["--deny", "mcp__good__more"], ["--tools", "mcp__good__do,bash"]] {
         let place = place();
-        place.config(&entry("good", "grows"));
-        let wait = || bash("sleep 2");
-        let call = Answer::call("mcp__good__do", json!({}));
+        place.config(&entry("good", "grows").replace("\"grows\"", "\"grows\", \"listed\""));
+        let call = |n: u32| Answer::call("mcp__good__do", json!({ "n": n }));
         let late = Answer::call("mcp__good__more", json!({}));
-        let server = scripted(vec![call, wait(), late, Answer::text("Done.")]);
+        // The server answers in order: with the result of the second call its new list has come.
+        let wait = bash("until [ -e listed ]; do sleep 0.02; done");
+        let server = scripted(vec![call(1), wait, call(2), late, Answer::text("Done.")]);
         assert_eq!(place.run_on(&server, &[&["--yes"], &flags[..], &["Do it."]].concat()).code, 0);
-        for request in 0..4 {
+        for request in 0..5 {
             assert_eq!(of_servers(&server, request), ["mcp__good__do"], "{flags:?}, request {request}");
         }
         assert!(told(&server).starts_with("Denied ("), "{flags:?}: {}", told(&server));
@@ -249,13 +250,16 @@ fn more_servers_come_with_a_file_for_one_run() {
 fn a_tool_that_a_server_adds_under_way_is_offered_from_the_next_turn_on() {
     let place = place();
     place.config(&entry("good", "grows"));
-    // Time for the word to come through is given by the second call.
-    let wait = || bash("sleep 2");
-    let call = Answer::call("mcp__good__do", json!({}));
-    let server = scripted(vec![call, wait(), wait(), Answer::text("Done.")]);
+    // The model waits, each time in other words, until it is offered the tool.
+    let server = server(|request| match request.count("assistant") {
+        0 => Answer::call("mcp__good__do", json!({})).into(),
+        _ if request.body()["tools"].to_string().contains("mcp__good__more") => Answer::text("Done.").into(),
+        turn => bash(&format!("sleep 0.1; echo {turn}")).into(),
+    });
     assert_eq!(place.run_on(&server, &["--yes", "Do it."]).code, 0);
     assert!(!offered(&server, 0).contains(&"mcp__good__more".into()));
-    assert!(offered(&server, 3).contains(&"mcp__good__more".into()), "{:?}", offered(&server, 3));
+    let last = server.count() - 1;
+    assert!(offered(&server, last).contains(&"mcp__good__more".into()), "{:?}", offered(&server, last));
     place.ok(&["verify"]);
 }
 

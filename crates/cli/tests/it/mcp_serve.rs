@@ -158,15 +158,9 @@ fn a_run_is_started_watched_decided_and_its_answer_fetched() {
     let call = waits["waiting"][0]["call"].clone();
     assert_eq!(client.ok("run_status", json!({"trace": trace}))["waiting"][0]["needs"], "approval");
     client.ok("run_answer", json!({"trace": trace, "call": call, "decision": "approve"}));
-    // It may be asked before the run has heard of it.
-    let mut ended = Value::Null;
-    for _ in 0..100 {
-        ended = client.ok("run_result", json!({"trace": trace, "wait_s": 60}));
-        if ended["status"] == "finished" {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
+    // Asked earlier, the result could still be that the run waits.
+    wait_until("the run ends", || place.log(&trace).windows(12).any(|window| window == b"run_finished"));
+    let ended = client.ok("run_result", json!({"trace": trace, "wait_s": 60}));
     assert_eq!(
         (&ended["reason"], &ended["answer"], &ended["turns"]),
         (&json!("final"), &json!("It is done."), &json!(2)),
@@ -254,7 +248,8 @@ fn busy() -> ModelServer {
 fn a_signal_or_a_client_that_goes_stops_the_runs_at_a_checkpoint() {
     for signal in [Some(Signal::TERM), Some(Signal::INT), Some(Signal::HUP), None] {
         let (place, server) = (Place::new(), busy());
-        let mut client = Client::with(&place, &server, &["--yes"]);
+        let args = ["mcp", "serve", "--model", &server.model(), "--yes"];
+        let mut client = Client::of(place.command_that_hears_hangups(&args));
         let trace = client.start("Do it.");
         wait_until("the tool runs", || place.text("pid").ends_with('\n'));
         match signal {

@@ -2,9 +2,29 @@
 
 use crate::support::*;
 use mainpath::types::Usage;
-use mainpath_testkit::model_server::Answer;
+use mainpath_testkit::model_server::{Answer, Gate, ModelServer};
 use serde_json::Value;
-use std::time::Duration;
+
+/// A command that ends once the test has written this file.
+const UNTIL_GO: &str = "until [ -e go ]; do sleep 0.02; done";
+
+/// Writes the file for which the command waits.
+fn go(place: &Place) {
+    std::fs::write(place.work.join("go"), "").unwrap();
+}
+
+/// Whether the log of a trace has an event of this type.
+fn has_event(place: &Place, name: &str) -> bool {
+    place.traces().iter().flat_map(|trace| place.events(trace)).any(|event| event["type"] == name)
+}
+
+/// Runs a task; its command ends once a model has named the trace.
+fn run_until_named(place: &Place, server: &ModelServer, task: &str) -> Done {
+    let mut run = place.start_run(server, &["--yes", task]);
+    wait_until("the trace is named", || has_event(place, "trace_named"));
+    go(place);
+    run.end()
+}
 
 fn listed(place: &Place) -> Value {
     parsed(place.ok(&["ls", "--json"]).lines().next().unwrap())
@@ -37,12 +57,13 @@ fn a_trace_goes_by_the_first_words_of_its_task_until_somebody_names_it() {
 #[test]
 fn a_running_trace_is_named_by_another_process() {
     let place = Place::new();
-    let server = scripted(vec![bash("sleep 1"), Answer::text("Done.")]);
+    let server = scripted(vec![bash(UNTIL_GO), Answer::text("Done.")]);
     let mut run = place.start_run(&server, &["--yes", "--json", "Sleep a little"]);
     run.event("action_started");
     assert_eq!(place.ok(&["rename", &place.trace(), "Nap"]), "");
     assert_eq!(listed(&place)["name"], "Nap");
     assert_eq!(run.event("trace_named")["data"]["name"], "Nap");
+    go(&place);
     assert_eq!(run.end().code, 0);
 }
 
@@ -54,11 +75,8 @@ fn a_small_model_names_traces_beside_the_run_and_is_paid_for() {
             .into()
     });
     place.config(&format!("[names]\nmodel = \"{}\"\n[secrets]\nTOKEN = \"very-secret-4711-value\"\n", small.model()));
-    let slow = server(|request| match request.count("assistant") {
-        0 => bash("sleep 1").into(),
-        _ => Answer::text("Done.").into(),
-    });
-    let done = place.run_on(&slow, &["--yes", "Fix the parser with very-secret-4711-value"]);
+    let held = scripted(vec![bash(UNTIL_GO), Answer::text("Done.")]);
+    let done = run_until_named(&place, &held, "Fix the parser with very-secret-4711-value");
     assert_eq!(done.code, 0, "{done:#?}");
     assert_eq!(listed(&place)["name"], "Parser repair");
     let asked = small.requests();
@@ -74,6 +92,7 @@ fn a_small_model_names_traces_beside_the_run_and_is_paid_for() {
     assert!(spent["data"]["usage"]["input"].as_u64().unwrap() >= 50, "{spent}");
     assert!(place.ok(&["stats"]).contains(&small.model()), "{}", place.ok(&["stats"]));
     // A name of one's own is not asked for, nor changed.
+    let slow = scripted(vec![bash("sleep 0.3"), Answer::text("Done.")]);
     let done = place.run_on(&slow, &["--yes", "--name", "Mine", "Fix it"]);
     assert_eq!((done.code, small.count()), (0, 1));
     assert_eq!(listed(&place)["name"], "Mine");
@@ -81,18 +100,26 @@ fn a_small_model_names_traces_beside_the_run_and_is_paid_for() {
 
 #[test]
 fn a_model_that_gives_no_name_or_does_not_answer_is_no_run_s_trouble() {
-    let place = Place::new();
     let long = server(|_| Answer::text(&"a very long name ".repeat(20)).into());
-    let hangs = server(|_| Answer { delay_ms: 60_000, ..Answer::text("late") }.into());
-    let models =
-        [long.model(), hangs.model(), "openai-compatible:http://127.0.0.1:1/v1#none".into(), "nonsense".into()];
-    for model in models {
+    let never = Gate::default();
+    let hangs = server(move |_| Answer::text("late").behind(&never).into());
+    let models = [
+        (long.model(), Some(&long)),
+        (hangs.model(), Some(&hangs)),
+        ("openai-compatible:http://127.0.0.1:1/v1#none".into(), None),
+        ("nonsense".into(), None),
+    ];
+    for (model, small) in models {
+        let place = Place::new();
         place.config(&format!("[names]\nmodel = \"{model}\"\n"));
-        let began = std::time::Instant::now();
-        let done =
-            place.run_on(&scripted(vec![bash("sleep 0.3"), Answer::text("Done.")]), &["--yes", "Fix the parser"]);
+        // What the model answers has a moment to come.
+        let held = scripted(vec![bash(&format!("{UNTIL_GO}; sleep 0.3")), Answer::text("Done.")]);
+        let mut run = place.start_run(&held, &["--yes", "Fix the parser"]);
+        wait_until("the small model is asked", || small.is_none_or(|small| small.count() == 1));
+        go(&place);
+        // Nobody waits for the name: the answer of one of these models never comes.
+        let done = run.end();
         assert_eq!((done.code, done.out.as_str()), (0, "Done.\n"), "{model}: {done:#?}");
-        assert!(began.elapsed() < Duration::from_secs(30), "nobody waits for it");
         assert_eq!(listed(&place)["name"], "Fix the parser");
         assert!(!place.log(&newest(&place)).windows(11).any(|bytes| bytes == b"trace_named"));
     }
@@ -103,7 +130,7 @@ fn the_name_that_a_model_made_of_a_task_goes_with_it() {
     let place = Place::new();
     let small = server(|_| Answer::text("Parser repair").into());
     place.config(&format!("[names]\nmodel = \"{}\"\n", small.model()));
-    place.run_on(&scripted(vec![bash("sleep 1"), Answer::text("Done.")]), &["--yes", "Fix the parser"]);
+    run_until_named(&place, &scripted(vec![bash(UNTIL_GO), Answer::text("Done.")]), "Fix the parser");
     let trace = place.trace();
     assert_eq!(listed(&place)["name"], "Parser repair");
     place.ok(&["erase", &trace, "--message", "1", "--yes"]);

@@ -2,14 +2,14 @@
 //! that ask, take replies and go on.
 
 use crate::approvals::observed;
-use crate::questions::asks;
+use crate::questions::{THREE_HOURS, age, asks};
 use crate::support::*;
 use mainpath::people::signing::sign;
 use mainpath_testkit::model_server::{Answer, ModelServer};
 use mainpath_testkit::receiver::{Received, Receiver, post};
 use mainpath_testkit::smtp::MailServer;
 use serde_json::{Value, json};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 const SECRET: &str = "whsec_bm90IHZlcnkgc2VjcmV0IGF0IGFsbA==";
 
@@ -141,11 +141,7 @@ fn the_listener_continues_what_was_answered_when_it_is_told_to() {
     let (_listener, url) = listening(&place, &["--resume"]);
     let answer = json!({"question": format!("{trace}/2.0"), "answer": "green", "by": "lan"});
     assert_eq!(reply(&url, SECRET, now(), &answer).0, 200);
-    let until = Instant::now() + Duration::from_secs(30);
-    while !place.ok(&["show", &trace]).contains("status  completed") {
-        assert!(Instant::now() < until, "{}", place.ok(&["show", &trace]));
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    wait_until("it has continued", || place.ok(&["show", &trace]).contains("status  completed"));
 }
 
 #[test]
@@ -206,9 +202,9 @@ fn the_listener_and_its_help_name_every_path_that_is_served() {
 #[test]
 fn a_late_reply_is_told_so_and_the_default_counts() {
     let receiver = Receiver::start(|_| (200, String::new()));
-    let (place, server, trace) = asked(&webhook(&receiver.url()), &json!({"expires_in": 1, "default": "red"}));
+    let (place, server, trace) = asked(&webhook(&receiver.url()), &json!({"expires_in": 7_200, "default": "red"}));
+    age(&place, &trace, THREE_HOURS);
     let (_listener, url) = listening(&place, &[]);
-    std::thread::sleep(Duration::from_millis(1_100));
     let (status, told) = reply(&url, SECRET, now(), &json!({"question": format!("{trace}/2.0"), "answer": 2}));
     assert_eq!((status, told["status"].as_str()), (200, Some("already_answered")));
     assert!(told["detail"].as_str().unwrap().contains("expired at"), "{told}");
@@ -448,11 +444,13 @@ fn a_configuration_that_cannot_hold_is_told_with_its_place() {
 #[test]
 fn a_question_whose_sending_a_crash_cut_off_is_sent_again_with_the_same_id() {
     let (hold, held) = std::sync::mpsc::channel::<()>();
-    let held = std::sync::Mutex::new(Some(held));
+    let (came, first) = std::sync::mpsc::channel::<()>();
+    let held = std::sync::Mutex::new(Some((came, held)));
     let receiver = Receiver::start(move |_| {
         // The first one is not answered before its sender is gone.
-        if let Some(held) = held.lock().unwrap().take() {
-            let _ = held.recv_timeout(Duration::from_secs(20));
+        if let Some((came, held)) = held.lock().unwrap().take() {
+            came.send(()).unwrap();
+            let _ = held.recv_timeout(LONG);
         }
         (200, String::new())
     });
@@ -461,7 +459,7 @@ fn a_question_whose_sending_a_crash_cut_off_is_sent_again_with_the_same_id() {
     place.config(&webhook(&receiver.url()));
     let mut run = place.start_run(&server, &["--json", "Paint the door."]);
     run.event("action_started");
-    std::thread::sleep(Duration::from_millis(500));
+    first.recv_timeout(LONG).expect("the question is sent");
     run.kill();
     hold.send(()).unwrap();
     let trace = place.trace();

@@ -62,31 +62,40 @@ impl Signer {
 
     /// The events of the log.
     pub fn events(&self) -> Vec<Event> {
-        let store = FilesStore::open(&self.place.home, Options::default()).unwrap();
-        let trace: TraceId = self.trace.parse().unwrap();
-        now(async { store.read(&Scope::local(), &trace, 1).await.unwrap().events })
+        events_of(&self.place, &self.trace)
     }
 
-    /// Puts another log in the place of this one, with a chain and an end that are right: what somebody does who can write all files.
     fn put(&self, events: Vec<Event>) {
-        let other = tempfile::tempdir().unwrap();
-        let store = FilesStore::open(other.path(), Options::default()).unwrap();
-        let trace: TraceId = self.trace.parse().unwrap();
-        now(async {
-            let lease = store.lease(&Scope::local(), &trace, true).await.unwrap().lease;
-            let head = events.len() as u64;
-            assert_eq!(store.append(&lease, 0, events).await, Appended::Committed { head });
-        });
-        drop(store);
-        for name in ["events.jsonl", "owner.lock"] {
-            let made = other.path().join("traces").join(&self.trace).join(name);
-            std::fs::copy(made, self.place.file(&self.trace, name)).unwrap();
-        }
-        for view in ["meta.json", "state.json"] {
-            let _ = std::fs::remove_file(self.place.file(&self.trace, view));
-        }
-        self.place.ok(&["verify", &self.trace]);
+        replace_log(&self.place, &self.trace, events);
     }
+}
+
+/// The events of a trace's log.
+pub fn events_of(place: &Place, trace: &str) -> Vec<Event> {
+    let store = FilesStore::open(&place.home, Options::default()).unwrap();
+    let trace: TraceId = trace.parse().unwrap();
+    now(async { store.read(&Scope::local(), &trace, 1).await.unwrap().events })
+}
+
+/// Replaces the log of a trace by another one, with a chain and an end that are right: what somebody does who can write all files.
+pub fn replace_log(place: &Place, trace: &str, events: Vec<Event>) {
+    let other = tempfile::tempdir().unwrap();
+    let store = FilesStore::open(other.path(), Options::default()).unwrap();
+    let id: TraceId = trace.parse().unwrap();
+    now(async {
+        let lease = store.lease(&Scope::local(), &id, true).await.unwrap().lease;
+        let head = events.len() as u64;
+        assert_eq!(store.append(&lease, 0, events).await, Appended::Committed { head });
+    });
+    drop(store);
+    for name in ["events.jsonl", "owner.lock"] {
+        let made = other.path().join("traces").join(trace).join(name);
+        std::fs::copy(made, place.file(trace, name)).unwrap();
+    }
+    for view in ["meta.json", "state.json"] {
+        let _ = std::fs::remove_file(place.file(trace, view));
+    }
+    place.ok(&["verify", trace]);
 }
 
 impl Signer {

@@ -1,10 +1,35 @@
 //! Questions of an agent to a person: asked, left, answered from another process or at the terminal, expired.
 
 use crate::approvals::observed;
+use crate::proof::{events_of, replace_log};
 use crate::pty::Terminal;
 use crate::support::*;
 use mainpath_testkit::model_server::{Answer, ModelServer};
 use serde_json::{Value, json};
+use std::time::Duration;
+
+/// Longer than the times after which the tests have something expire.
+pub const THREE_HOURS: Duration = Duration::from_secs(3 * 60 * 60);
+
+/// Makes a trace that nobody drives so much older, by earlier times in its log and its mailbox. So something expires that could not have
+/// expired while the test prepared it, however slow the machine is.
+pub fn age(place: &Place, trace: &str, by: Duration) {
+    let by = u64::try_from(by.as_millis()).unwrap();
+    let mut events = events_of(place, trace);
+    events.iter_mut().for_each(|event| event.ts -= by);
+    replace_log(place, trace, events);
+    let mailbox = place.file(trace, "mailbox.jsonl");
+    let Ok(mails) = std::fs::read_to_string(&mailbox) else { return };
+    let older = |line: &str| {
+        let mail = parsed(line);
+        let (at, sum) = (mail["at"].as_u64().unwrap(), format!(",\"sum\":{}", mail["sum"]));
+        assert!(line.contains(&sum), "{line}");
+        // An entry without a checksum is valid.
+        line.replacen(&format!("\"at\":{at}"), &format!("\"at\":{}", at - by), 1).replacen(&sum, "", 1) + "\n"
+    };
+    std::fs::write(&mailbox, mails.lines().map(older).collect::<String>()).unwrap();
+    place.ok(&["verify", trace]);
+}
 
 /// A turn that asks which colour it should be.
 pub fn asks(more: &Value) -> Answer {
@@ -98,14 +123,14 @@ fn what_is_no_answer_and_what_is_not_asked_is_told_in_a_line() {
 #[test]
 fn a_question_that_nobody_answers_in_time_gives_its_default_after_a_restart() {
     // A number is the choice.
-    let (place, server, trace) = parked(&json!({"expires_in": 1, "default": "1"}));
+    let (place, server, trace) = parked(&json!({"expires_in": 7_200, "default": "1"}));
     place
         .run(&["answer", &trace, "2.0"])
         .fails(2, &format!("give the answer as well: mainpath answer {trace} 2.0 TEXT"));
     let show = place.ok(&["show"]);
     let by = show.lines().find_map(|line| line.strip_prefix("   without an answer by "));
     assert!(by.is_some_and(|by| by.ends_with(" this counts: red")), "{show}");
-    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    age(&place, &trace, THREE_HOURS);
     let late = "call 2.0 (Which colour should the door be?) expired at ";
     assert!(place.ok(&["show"]).contains(late));
     place.run(&["answer", &trace, "2.0", "2"]).fails(1, late);
@@ -132,9 +157,9 @@ fn no_agent_answers_approves_or_denies_in_the_place_of_a_person() {
 
 #[test]
 fn an_answer_in_time_counts_however_late_it_is_read() {
-    let (place, server, trace) = parked(&json!({"expires_in": 2, "default": "red"}));
+    let (place, server, trace) = parked(&json!({"expires_in": 7_200, "default": "red"}));
     place.ok(&["answer", &trace, "light blue, please"]);
-    std::thread::sleep(std::time::Duration::from_millis(2_100));
+    age(&place, &trace, THREE_HOURS);
     assert_eq!(place.run(&["resume", &trace]).out, "The end.\n");
     assert_eq!(observed(&server), json!("user answered (command):\n> light blue, please").to_string());
 }
@@ -246,7 +271,8 @@ fn a_question_at_the_terminal_is_answered_from_elsewhere_or_expires_there() {
         Place::new(),
         scripted(vec![
             asks(&json!({"files": []})),
-            asks(&json!({"files": [], "expires_in": 1})),
+            // Long enough that it is shown before it expires.
+            asks(&json!({"files": [], "expires_in": 3})),
             Answer::text("The end."),
         ]),
     );

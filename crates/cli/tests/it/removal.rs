@@ -375,10 +375,10 @@ fn a_mirror_that_cannot_be_reached_is_named() {
     let server = scripted(vec![Answer::text("Fine.")]);
     place.run_on(&server, &["--session", "chat", "the heron is secret"]);
     let trace = place.trace();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    place.config(&format!("[sessions]\nmirror = \"redis://127.0.0.1:{port}/0\"\n"));
+    let Port { address, .. } = &Port::reserve();
+    place.config(&format!("[sessions]\nmirror = \"redis://{address}/0\"\n"));
     let erased = place.run(&["erase", &trace, "--message", "1", "--yes"]);
-    let words = format!("the messages may still be in a mirror: redis://127.0.0.1:{port}/0: ");
+    let words = format!("the messages may still be in a mirror: redis://{address}/0: ");
     assert!(erased.code == 1 && erased.err.contains(&words), "{erased:#?}");
     assert!(erased.out.contains("the log still verifies"), "{erased:#?}");
     assert_eq!(holds(&place.home, "heron"), Vec::<String>::new(), "the file of before is gone");

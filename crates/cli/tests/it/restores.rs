@@ -5,7 +5,7 @@ use mainpath_testkit::model_server::{Answer, ModelServer};
 use serde_json::{Value, json};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 fn write(path: &str, content: &str) -> Answer {
     Answer::call("write_text_file", json!({"path": path, "content": content}))
@@ -336,12 +336,17 @@ fn a_restore_that_is_killed_leaves_whole_files_and_is_finished_by_another() {
     assert_eq!(place.run_on(&server, &["--yes", "Do it."]).code, 0);
     let trace = place.trace();
     let (mut killed, mut partly) = (0, 0);
+    let mut names: Vec<usize> = (0..FILES).collect();
+    names.sort_by_key(|n| name(*n));
     for round in 0..5 {
-        let before = restores(&place, &trace).len();
         let process = place.start(&["restore", &trace, "--to", "1"]);
-        wait_until("it is about to write", || restores(&place, &trace).len() > before);
-        // At different places.
-        std::thread::sleep(Duration::from_millis(round * 12));
+        // At different places, but always with most files left: the process writes on until the signal is delivered.
+        let at = names[round * FILES / 16];
+        let until = Instant::now() + LONG;
+        while place.text(&name(at)) != old(at) {
+            assert!(Instant::now() < until, "{} is not restored", name(at));
+            std::thread::sleep(Duration::from_micros(200));
+        }
         killed += usize::from(process.kill().1);
         let is_old = |n: usize| match place.text(&name(n)) {
             text if text == old(n) => true,

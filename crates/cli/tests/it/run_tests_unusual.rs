@@ -2,7 +2,7 @@
 //! call was approved with.
 
 use crate::support::*;
-use mainpath_testkit::model_server::Answer;
+use mainpath_testkit::model_server::{Answer, Gate};
 use serde_json::json;
 
 /// Makes a test of the one trace, plays it, and gives what it expects.
@@ -20,6 +20,11 @@ fn results(test: &toml::Table) -> Vec<String> {
     calls.iter().map(|call| call["result"][0].as_str().unwrap().to_owned()).collect()
 }
 
+/// How many messages that steer the run the log of the one trace has.
+fn steers(place: &Place) -> usize {
+    String::from_utf8(place.log(&place.trace())).unwrap().matches("\"mode\":\"steer\"").count()
+}
+
 #[test]
 fn a_run_that_was_steered_while_a_call_ran_is_a_test() {
     let place = Place::new();
@@ -30,10 +35,7 @@ fn a_run_that_was_steered_while_a_call_ran_is_a_test() {
     wait_until("the tool runs", || place.text("began") == "x\n");
     place.ok(&["steer", &place.trace(), "Do it otherwise."]);
     place.ok(&["steer", &place.trace(), "And fast."]);
-    wait_until("it is heard", || {
-        let log = String::from_utf8(place.log(&place.trace())).unwrap();
-        log.matches("\"mode\":\"steer\"").count() == 2
-    });
+    wait_until("it is heard", || steers(&place) == 2);
     std::fs::write(place.work.join("go"), "").unwrap();
     assert_eq!(process.end().code, 0);
     let test = tested(&place);
@@ -46,12 +48,13 @@ fn a_run_that_was_steered_while_a_call_ran_is_a_test() {
 #[test]
 fn a_run_that_was_steered_while_the_model_answered_or_somebody_was_asked_is_a_test() {
     // The answer comes late, and none of its calls is made.
-    let place = Place::new();
-    let late = Answer { delay_ms: 1_500, ..bash("echo never") };
-    let server = scripted(vec![late, Answer::text("As you like.")]);
+    let (place, gate) = (Place::new(), Gate::default());
+    let server = scripted(vec![bash("echo never").behind(&gate), Answer::text("As you like.")]);
     let mut process = place.start_run(&server, &["--yes", "Do it."]);
     wait_until("it asks", || server.count() == 1);
     place.ok(&["steer", &place.trace(), "Do it otherwise."]);
+    wait_until("it is heard", || steers(&place) == 1);
+    gate.open();
     assert_eq!(process.end().code, 0);
     assert_eq!(results(&tested(&place)), ["skipped"]);
     // A question is withdrawn.

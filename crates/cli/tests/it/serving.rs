@@ -1,6 +1,8 @@
 //! `mainpath serve` as a process: it is killed, stopped in order, and goes on where it was.
 
-use crate::support::{LONG, Place, Process, finish, newest, wait_until};
+use crate::children::task;
+use crate::support::{LONG, Place, Process, bash, finish, newest, scripted, server, wait_until};
+use mainpath_testkit::model_server::{Answer, Gate};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -54,6 +56,11 @@ impl Served {
     pub fn ask(&self, method: &str, path: &str, more: &str, body: &str) -> (u16, Value) {
         self.try_ask(method, path, more, body).unwrap()
     }
+
+    /// Waits until it accepts no connection any more: it has heard that it is to stop.
+    fn is_closed(&self) {
+        wait_until("it accepts no connection", || TcpStream::connect(&self.address).is_err());
+    }
 }
 
 /// A script that reads a few times, each turn taking so long.
@@ -94,7 +101,18 @@ fn killed_in_the_middle_of_a_hundred_runs_it_finishes_each_of_them_once() {
         assert_eq!(status, 202, "{begun}");
         traces.push(begun["trace_id"].as_str().unwrap().into());
     }
-    wait_until("every run has ended", || traces.iter().all(|trace| finished(&place, trace) == 1));
+    // Only those that still run are read, and seldom: else the test takes the time that the runs need.
+    let (mut open, mut until) = (traces.clone(), Instant::now() + LONG);
+    while !open.is_empty() {
+        let before = open.len();
+        open.retain(|trace| finished(&place, trace) == 0);
+        if open.len() < before {
+            until = Instant::now() + LONG;
+        }
+        assert!(Instant::now() < until, "these runs do not end: {open:?}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(traces.iter().all(|trace| finished(&place, trace) == 1));
     let mut all = place.traces();
     all.retain(|trace| !trace.contains('@'));
     traces.sort();
@@ -114,14 +132,18 @@ fn killed_in_the_middle_of_a_hundred_runs_it_finishes_each_of_them_once() {
 
 #[test]
 fn stopped_in_order_it_lets_turns_come_to_a_checkpoint_and_a_later_start_goes_on() {
-    let place = Place::new();
-    let model = slow(&place, 400);
+    let (place, gate) = (Place::new(), Gate::default());
+    std::fs::write(place.work.join("a.txt"), "here\n").unwrap();
+    let read = || Answer::call("read_text_file", json!({"path": "a.txt"}));
+    let server = scripted(vec![read().behind(&gate), read(), Answer::text("Read.")]);
     let mut served = serve(&place);
-    let (_, begun) = served.ask("POST", "/api/traces", "", &json!({"task": "Read it.", "model": model}).to_string());
+    let body = json!({"task": "Read it.", "model": server.model()}).to_string();
+    let (_, begun) = served.ask("POST", "/api/traces", "", &body);
     let trace = begun["trace_id"].as_str().unwrap().to_string();
-    wait_until("it asks its model", || !place.events(&trace).is_empty());
-    std::thread::sleep(Duration::from_millis(100));
+    wait_until("it asks its model", || server.count() == 1);
     served.process.signal(Signal::TERM);
+    served.is_closed();
+    gate.open();
     let done = served.process.end();
     assert_eq!(done.code, 0, "{done:#?}");
     assert!(done.err.contains("letting 1 run come to a checkpoint"), "{}", done.err);
@@ -139,21 +161,18 @@ fn stopped_in_order_it_lets_turns_come_to_a_checkpoint_and_a_later_start_goes_on
 
 #[test]
 fn stopped_in_order_while_an_answer_comes_the_calls_in_it_are_made_and_none_is_lost() {
-    let place = Place::new();
-    let file = place.root().join("writes.toml");
-    let call = "{ tool = \"bash\", args = { command = \"echo hi >> b.txt\" } }";
-    std::fs::write(
-        &file,
-        format!("[[turn]]\ndelay_ms = 1500\ncalls = [{call}, {call}]\n[[turn]]\nfinal = \"Written.\"\n"),
-    )
-    .unwrap();
-    let model = format!("scripted:{}", file.display());
+    let (place, gate) = (Place::new(), Gate::default());
+    let command = "echo hi >> b.txt";
+    let writes = bash(command).and_call("bash", json!({"command": command}));
+    let server = scripted(vec![writes.behind(&gate), Answer::text("Written.")]);
     let mut served = serve(&place);
-    let body = json!({"task": "Write it.", "model": model, "approvals": "yes"}).to_string();
+    let body = json!({"task": "Write it.", "model": server.model(), "approvals": "yes"}).to_string();
     let (_, begun) = served.ask("POST", "/api/traces", "", &body);
     let trace = begun["trace_id"].as_str().unwrap().to_string();
-    wait_until("it asks its model", || place.events(&trace).iter().any(|event| event["type"] == "model_requested"));
+    wait_until("it asks its model", || server.count() == 1);
     served.process.signal(Signal::TERM);
+    served.is_closed();
+    gate.open();
     assert_eq!(served.process.end().code, 0);
     // What is on record as begun was done; the next turn is left to the next start.
     assert_eq!((place.text("b.txt").as_str(), finished(&place, &trace)), ("hi\nhi\n", 0));
@@ -436,10 +455,7 @@ fn a_key_is_made_used_and_revoked_while_the_server_runs() {
     let listed = place.ok(&["keys", "list"]);
     assert!(listed.contains("owner") && listed.contains("ci") && !listed.contains(&key), "{listed}");
     place.ok(&["keys", "revoke", "ci"]);
-    let until = Instant::now() + Duration::from_secs(5);
-    while served.ask("GET", "/api/traces", "", "").0 != 401 {
-        assert!(Instant::now() < until, "a revoked key is still good");
-    }
+    wait_until("the revoked key is refused", || served.ask("GET", "/api/traces", "", "").0 == 401);
     served.key = owner;
     assert_eq!(served.ask("GET", "/api/keys", "", "").0, 200);
     let again = "owner is revoked; the next start of mainpath serve makes it again, with another secret\n";
@@ -546,22 +562,24 @@ fn the_pages_are_opened_signed_in_and_a_server_that_runs_already_is_used() {
 
 #[test]
 fn a_run_that_asks_nobody_is_not_woken_by_a_key_that_may_not_decide() {
-    let place = Place::new();
-    let script = place.root().join("writes.toml");
-    let call = "{ tool = \"write_text_file\", args = { path = \"b.txt\", content = \"x\" } }";
-    std::fs::write(&script, format!("[[turn]]\ndelay_ms = 3000\ncalls = [{call}]\n[[turn]]\nfinal = \"Written.\"\n"))
-        .unwrap();
-    let model = format!("scripted:{}", script.display());
-    let process = place.start(&["run", "--yes", "--model", &model, "Write."]);
-    wait_until("the model is asked", || {
-        place.ok(&["ls", "--json"]).contains("\"running\"")
-            && place.events(&newest(&place)).iter().any(|event| event["type"] == "model_requested")
+    // The first request is never answered.
+    let (place, gate) = (Place::new(), Gate::default());
+    let model = server(move |request| {
+        let write = Answer::call("write_text_file", json!({"path": "b.txt", "content": "x"}));
+        match (request.n, request.count("assistant")) {
+            (1, _) => write.behind(&gate).into(),
+            (_, 0) if task(request.body()) == "Write." => write.into(),
+            _ => Answer::text("Done.").into(),
+        }
     });
+    let process = place.start_run(&model, &["--yes", "Write."]);
+    wait_until("the model is asked", || model.count() == 1);
     process.kill();
     let trace = newest(&place);
     let key = place.ok(&["keys", "new", "runner", "--scopes", "read,run"]).trim().to_string();
     let mut served = serve(&place);
     let own = std::mem::replace(&mut served.key, key);
+    let before = place.events(&trace).len();
     for (path, body) in [
         ("rename", json!({"name": "hello"})),
         ("compact", json!({})),
@@ -573,10 +591,11 @@ fn a_run_that_asks_nobody_is_not_woken_by_a_key_that_may_not_decide() {
     for path in ["run", "resume"] {
         assert_eq!(served.ask("POST", &format!("/api/traces/{trace}/{path}"), "", "").0, 403, "{path}");
     }
-    let before = place.events(&trace).len();
-    std::thread::sleep(Duration::from_millis(500));
-    assert_eq!((place.events(&trace).len(), place.work.join("b.txt").exists()), (before, false));
     served.key = own;
+    // A run that is started after all of that comes to its end, and the other one has not gone on.
+    let later = served.run(&model.model());
+    wait_until("the later run has ended", || finished(&place, &later) == 1);
+    assert_eq!((place.events(&trace).len(), place.work.join("b.txt").exists()), (before, false));
     assert_eq!(served.ask("POST", &format!("/api/traces/{trace}/resume"), "", "").0, 202);
     wait_until("it has written", || finished(&place, &trace) == 1);
     assert!(place.work.join("b.txt").exists());

@@ -4,7 +4,7 @@ use crate::support::*;
 use mainpath::core::estimate;
 use mainpath::types::Usage;
 use mainpath_testkit::model_server::{Answer, Format, ModelServer, Reply};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 const STOPPED: &str = "The run ended before a final answer (stopped).";
@@ -138,20 +138,43 @@ fn the_first_interrupt_cuts_the_wait_before_a_retry_short() {
     resumes(&place);
 }
 
+/// The processes that a process has started, and those that they have started.
+fn descendants(of: u32) -> Vec<Pid> {
+    let pids = std::fs::read_dir("/proc").unwrap().flatten();
+    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let parent = |pid: u32| {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse::<u32>().ok()
+    };
+    let parents: Vec<(u32, u32)> = pids.filter_map(|pid| Some((pid, parent(pid)?))).collect();
+    let (mut found, mut at) = (vec![of], 0);
+    while let Some(of) = found.get(at).copied() {
+        found.extend(parents.iter().filter(|(_, parent)| *parent == of).map(|(pid, _)| *pid));
+        at += 1;
+    }
+    found[1..].iter().map(|pid| Pid::from_raw(pid.cast_signed()).unwrap()).collect()
+}
+
 #[test]
 fn the_second_interrupt_ends_at_once() {
-    // What does not hear the first wish has 0.3 s before it is killed: time enough for the second.
     let (place, server) = (Place::new(), first(bash("trap '' TERM; echo $$ > pid; sleep 30; echo late > late")));
     let mut process = place.start_run(&server, &["--yes", "--json", "Do it."]);
     wait_until("the tool runs", || place.text("pid").ends_with('\n'));
+    // The tool and its launcher stand still, so that the first interrupt cannot end the run before the second one comes.
+    let started = descendants(process.child.id());
+    assert!(started.len() > 1, "{started:?}");
+    started.iter().for_each(|pid| kill_process(*pid, Signal::STOP).unwrap());
     process.signal(Signal::INT);
     process.event("call_cancelling");
     process.signal(Signal::INT);
+    wait_until("it has ended", || !is_alive(process.child.id()));
+    // Those that are gone need no signal.
+    started.iter().for_each(|pid| kill_process(*pid, Signal::CONT).unwrap_or_default());
     let done = process.end();
     assert_eq!(done.code, 130, "{done:#?}");
     let trace = place.trace();
     assert_eq!(done.own_lines()[1], format!("interrupted; continue with mainpath resume {trace}"), "{done:#?}");
-    assert!(!done.out.contains("run_finished"), "{done:#?}");
+    assert!(!done.out.contains("call_resolved") && !done.out.contains("run_finished"), "{done:#?}");
     place.quiet();
     assert_eq!(place.tools(), Vec::<u32>::new());
     // The stop was for the process that is gone: the next one answers at once.
@@ -203,7 +226,8 @@ fn the_report_of_a_stopped_run_is_about_that_run() {
 fn a_run_that_was_asked_to_terminate_or_lost_its_terminal_stops_at_a_checkpoint() {
     for signal in [Signal::TERM, Signal::HUP] {
         let (place, server) = (Place::new(), first(bash("echo $$ > pid; sleep 30")));
-        let mut process = place.start_run(&server, &["--yes", "Do it."]);
+        let args = ["run", "--model", &server.model(), "--yes", "Do it."];
+        let mut process = Process::start(place.command_that_hears_hangups(&args));
         wait_until("the tool runs", || place.text("pid").ends_with('\n'));
         process.signal(signal);
         let done = process.end();

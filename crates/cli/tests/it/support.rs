@@ -1,9 +1,12 @@
 //! A place of its own for every test, and processes that cannot outlive it.
 
 use mainpath_testkit::model_server::{Answer, Behaviour, ModelServer, RecordedRequest, Reply};
+use rustix::net::sockopt::set_socket_reuseaddr;
+use rustix::net::{self, AddressFamily, SocketFlags, SocketType};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -14,6 +17,10 @@ use tempfile::TempDir;
 
 /// Nothing here takes this long; what does, hangs.
 pub const LONG: Duration = Duration::from_secs(60);
+
+/// The words that start the program with the default handling of a hang-up. `env` replaces itself with the program, so that the
+/// process id stays the same.
+pub const HEARS_HANGUPS: [&str; 3] = ["env", "--default-signal=HUP", env!("CARGO_BIN_EXE_mainpath")];
 
 /// A home, a workspace and nothing else of the machine but its programs.
 pub struct Place {
@@ -54,6 +61,14 @@ impl Place {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mainpath"));
         self.surround(&mut command);
         command.args(args);
+        command
+    }
+
+    /// The command with the default handling of a hang-up, also where the caller of the tests ignores it as `nohup` does.
+    pub fn command_that_hears_hangups(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(HEARS_HANGUPS[0]);
+        self.surround(&mut command);
+        command.args(&HEARS_HANGUPS[1..]).args(args);
         command
     }
 
@@ -225,7 +240,7 @@ impl Process {
     }
 
     /// Reads lines until one is wanted. `None` if the output ended before.
-    pub fn find(&mut self, wanted: impl Fn(&str) -> bool) -> Option<String> {
+    pub fn find(&mut self, mut wanted: impl FnMut(&str) -> bool) -> Option<String> {
         let until = Instant::now() + LONG;
         loop {
             match self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
@@ -352,6 +367,26 @@ impl Done {
         let others = self.err.replacen(self.report(), "", usize::from(!self.report().is_empty()));
         let other: Vec<&str> = others.lines().filter(|line| !line.is_empty() && !known(line)).collect();
         assert!(other.is_empty(), "{other:?} in {self:#?}");
+    }
+}
+
+/// A port of 127.0.0.1 that the system gives to nobody else while this lives. Connections are refused while no server of the test
+/// listens there: before its start, and again after its end.
+pub struct Port {
+    _bound: OwnedFd,
+    /// `127.0.0.1:port`.
+    pub address: String,
+}
+
+impl Port {
+    /// Reserves a free port.
+    pub fn reserve() -> Port {
+        let bound = net::socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+        // Such a socket that does not listen leaves the address to another one with the same option: every `TcpListener` has it.
+        set_socket_reuseaddr(&bound, true).unwrap();
+        net::bind(&bound, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = SocketAddr::try_from(net::getsockname(&bound).unwrap()).unwrap();
+        Port { _bound: bound, address: address.to_string() }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::pty::{LARGE, Terminal, rendered};
 use crate::support::*;
-use mainpath_testkit::model_server::{Answer, ModelServer};
+use mainpath_testkit::model_server::{Answer, Gate, ModelServer};
 use serde_json::json;
 use std::os::unix::fs::symlink;
 
@@ -132,9 +132,12 @@ fn a_call_is_made_with_the_command_that_the_person_writes() {
 
 #[test]
 fn a_call_is_shown_while_the_model_writes_it_and_then_as_it_is() {
-    let slow = Answer { pause_ms: 300, ..bash("echo done >> effects") };
-    let (place, server) = (Place::new(), scripted(vec![slow, Answer::text("The only answer.")]));
+    let (place, gate) = (Place::new(), Gate::default());
+    let slow = bash("echo done >> effects").ends_behind(&gate);
+    let server = scripted(vec![slow, Answer::text("The only answer.")]);
     let mut terminal = Terminal::run(&place, &server);
+    terminal.shows("⋯ bash", 1);
+    gate.open();
     terminal.shows(QUESTION, 1);
     terminal.types("y\n");
     let (code, bytes) = terminal.ends();
@@ -215,15 +218,17 @@ fn help_at_a_question_says_what_each_word_does_and_a_no_may_have_a_comma() {
 #[test]
 fn all_in_this_run_ends_with_the_run() {
     let turn = |n: u32| bash(&format!("echo {n} >> effects"));
-    let slow =
-        Answer { pause_ms: 400, ..Answer::text("The first end. It took a while to say it, and then it was said.") };
-    let (place, server) = (Place::new(), scripted(vec![turn(1), turn(2), slow, turn(3), Answer::text("The end.")]));
+    let (place, gate) = (Place::new(), Gate::default());
+    let slow = Answer::text("The first end. It took a while to say it, and then it was said.").ends_behind(&gate);
+    let server = scripted(vec![turn(1), turn(2), slow, turn(3), Answer::text("The end.")]);
     let mut terminal = Terminal::run(&place, &server);
     terminal.shows(QUESTION, 1);
     terminal.types("a\n");
     wait_until("the second call has run", || place.text("effects") == "1\n2\n");
     // Queued: it becomes a run of its own in the same process.
     terminal.types("And now the third.\n");
+    terminal.shows("queued: And now the third.", 1);
+    gate.open();
     terminal.shows(QUESTION, 2);
     assert_eq!(place.text("effects"), "1\n2\n");
     terminal.types("n\n");
@@ -377,7 +382,7 @@ fn a_terminal_that_goes_away_stops_the_run_at_a_checkpoint_or_is_not_missed_wher
         let model = server.model();
         let task = ["run", "--model", &model, "--yes", "Do it."];
         let terminal = match stays {
-            false => Terminal::start(&place, &task, &[]),
+            false => Terminal::start_by(&place, &HEARS_HANGUPS, &task, &[]),
             true => Terminal::start_by(&place, &unmoved, &task, &[]),
         };
         wait_until("the tool runs", || place.work.join("begun").exists());

@@ -1,5 +1,6 @@
 //! Limits on single tools, and approvals that expire.
 
+use crate::questions::{THREE_HOURS, age};
 use crate::support::*;
 use mainpath_testkit::model_server::Answer;
 use serde_json::{Value, json};
@@ -58,9 +59,9 @@ fn a_call_beyond_the_rate_waits_for_its_time() {
 fn an_approval_that_comes_too_late_is_a_denial() {
     let (place, server) = (Place::new(), scripted(vec![bash("echo done >> effects"), Answer::text("Then not.")]));
     let model = server.model();
-    let parked = place.run(&["run", "--park", "--approval-timeout", "1s", "-m", &model, "Do it."]);
+    let parked = place.run(&["run", "--park", "--approval-timeout", "2h", "-m", &model, "Do it."]);
     assert_eq!(parked.code, 5, "{parked:#?}");
-    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    age(&place, &place.trace(), THREE_HOURS);
     let shown = place.ok(&["show"]);
     assert!(shown.contains("call 2.0 (bash: echo done >> effects) expired: nobody answered by "), "{shown}");
     place.run(&["approve"]).fails(1, "call 2.0 (bash: echo done >> effects) expired: nobody answered by ");

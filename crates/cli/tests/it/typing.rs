@@ -2,14 +2,14 @@
 
 use crate::pty::{Terminal, rendered};
 use crate::support::*;
-use mainpath_testkit::model_server::{Answer, ModelServer};
+use mainpath_testkit::model_server::{Answer, Gate, ModelServer};
 use std::time::Duration;
 
 const PROGRAM: [&str; 1] = [env!("CARGO_BIN_EXE_mainpath")];
 /// What stands at the end of every question.
 const ASKED: &str = "[l]ater, [?]:";
-/// A key that comes sooner after its question is not taken for an answer.
-const READ: Duration = Duration::from_millis(600);
+/// Longer than the 400 ms within which a key is not taken for an answer to its question. They begin before the question is drawn.
+const READ: Duration = Duration::from_millis(450);
 
 fn asked(size: (u16, u16), env: &[(&str, &str)], calls: usize) -> (Place, ModelServer, Terminal) {
     let call = |n: usize| bash(&format!("echo {n} >> effects"));
@@ -44,10 +44,9 @@ fn one_key_answers_and_an_enter_behind_it_answers_nothing_else() {
     std::thread::sleep(READ);
     terminal.types("y");
     terminal.shows(ASKED, 2);
-    assert_eq!(place.text("effects"), "1\n");
-    std::thread::sleep(READ);
-    // Out of habit.
+    // Out of habit: at once, because an Enter that comes later is meant.
     terminal.types("\r");
+    assert_eq!(place.text("effects"), "1\n");
     std::thread::sleep(READ);
     terminal.types("?");
     terminal.shows("\r\n  y          allow this call\r\n", 1);
@@ -67,16 +66,19 @@ fn one_key_answers_and_an_enter_behind_it_answers_nothing_else() {
 
 #[test]
 fn what_was_begun_before_a_question_came_is_no_answer_to_it() {
-    let slow = Answer { pause_ms: 500, ..bash("echo 1 >> effects") };
-    let (place, server) = (Place::new(), scripted(vec![slow, Answer::text("The end.")]));
+    let (place, gate) = (Place::new(), Gate::default());
+    let slow = bash("echo 1 >> effects").ends_behind(&gate);
+    let server = scripted(vec![slow, Answer::text("The end.")]);
     let mut terminal = Terminal::run(&place, &server);
     terminal.shows("›", 1);
     // The beginning of "you may".
     terminal.types("y");
+    terminal.shows("› y\r\n", 1);
+    gate.open();
     terminal.shows(ASKED, 1);
     std::thread::sleep(READ);
     terminal.types("o");
-    std::thread::sleep(READ);
+    terminal.shows("[?]: yo\r\n", 1);
     assert!(place.text("effects").is_empty() && terminal.screen().ends_with("[?]: yo\r\n"), "{}", terminal.screen());
     terminal.types("\u{15}n put it elsewhere\r");
     let (code, shown) = terminal.end();
@@ -204,12 +206,16 @@ fn in_the_background_nothing_of_the_shells_line_is_taken_away() {
     terminal.types("\u{1a}");
     terminal.shows("Stopped", 1);
     terminal.types("bg\n");
+    terminal.shows("shell$", 3);
+    // Time in which it could draw its line.
     std::thread::sleep(READ);
     let shown = terminal.screen();
     assert!(shown.ends_with("\r\nshell$\r\n"), "{shown}");
     std::fs::write(place.work.join("go"), "").unwrap();
     terminal.types("fg\n");
     terminal.shows("■ final", 1);
+    // What is typed before the shell asks again goes to the program.
+    terminal.shows("shell$", 4);
     terminal.types("exit\n");
     terminal.end();
 }

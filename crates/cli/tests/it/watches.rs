@@ -1,19 +1,27 @@
 //! `watch`: from another process, by number, to the end.
 
 use crate::support::*;
-use mainpath_testkit::model_server::Answer;
+use mainpath_testkit::model_server::{Answer, Gate};
 use serde_json::{Value, json};
+
+/// Waits for the file `go`.
+const WAITS: &str = "until [ -e go ]; do sleep 0.02; done";
+
+fn go(place: &Place) {
+    std::fs::write(place.work.join("go"), "").unwrap();
+}
 
 #[test]
 fn a_run_is_watched_from_another_process_to_its_end() {
     let place = Place::new();
-    let server = scripted(vec![bash("sleep 1; echo heron"), Answer::text("It printed heron.")]);
+    let server = scripted(vec![bash(&format!("{WAITS}; echo heron")), Answer::text("It printed heron.")]);
     let mut running = place.start_run(&server, &["--yes", "work"]);
     wait_until("the trace is there", || !place.traces().is_empty() && !place.log(&place.trace()).is_empty());
     let trace = place.trace();
     let mut watching = place.start(&["watch", &trace, "--json"]);
     assert_eq!(watching.event("message_queued")["id"], 2);
     let started = watching.event("action_started")["id"].as_u64().unwrap();
+    go(&place);
     let end = watching.find(|line| parsed(line)["type"] == "run_finished");
     let (watched, ran) = (watching.end(), running.end());
     assert_eq!((watched.code, ran.code), (0, 0), "{watched:#?} {ran:#?}");
@@ -29,7 +37,7 @@ fn a_run_is_watched_from_another_process_to_its_end() {
     assert_eq!((next.code, next.err.as_str()), (0, ""), "that is where one goes on");
     let done = place.run(&["watch", &trace]);
     assert!(done.code == 0 && done.out.is_empty(), "{done:#?}");
-    assert!(done.err.contains("→ bash: sleep 1") && done.err.contains("It printed heron."), "{}", done.err);
+    assert!(done.err.contains(&format!("→ bash: {WAITS}")) && done.err.contains("It printed heron."), "{}", done.err);
     // What the command printed stands there as it did then, once.
     assert_eq!(done.err.matches("\nheron\n✓ bash").count(), 1, "{}", done.err);
     assert_eq!(place.run(&["play", &trace, "--speed", "max"]).err, done.err);
@@ -138,14 +146,25 @@ fn a_summary_whose_process_was_killed_leaves_a_trace_that_is_not_said_to_be_done
 
 #[test]
 fn who_watches_from_another_process_sees_an_answer_while_it_comes() {
-    let slow = |text: &str| Answer { pause_ms: 60, ..Answer::text(text) };
     let words: String = (0..40).map(|n| format!("word{n} and more of it, ")).collect();
-    let (place, server) = (Place::new(), scripted(vec![bash("echo one; sleep 1; echo two"), slow(&words)]));
+    let (place, gate) = (Place::new(), Gate::default());
+    let command = format!("echo one > began; {WAITS}; echo two");
+    let server = scripted(vec![bash(&command), Answer::text(&words).ends_behind(&gate)]);
     let mut run = place.start_run(&server, &["--yes", "Do it."]);
-    wait_until("the command runs", || !place.traces().is_empty() && place.log(&place.trace()).len() > 2_000);
+    wait_until("the command runs", || place.text("began") == "one\n");
     let trace = place.trace();
+    let watchers = || {
+        let entries = std::fs::read_dir(place.file(&trace, "")).unwrap().flatten();
+        entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("watch-")).count()
+    };
     let mut json = place.start(&["watch", &trace, "--json"]);
     let mut people = place.start(&["watch", &trace]);
+    json.event("action_started");
+    wait_until("both can be told of the answer", || watchers() == 2);
+    go(&place);
+    // The answer ends only when the beginning of it was seen.
+    json.event("assistant_delta");
+    gate.open();
     assert_eq!(run.end().code, 0);
     let (json, people) = (json.end(), people.end());
     let lines: Vec<Value> = json.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -164,13 +183,7 @@ fn who_watches_from_another_process_sees_an_answer_while_it_comes() {
     assert!(words.contains(told.trim()) && !told.is_empty(), "{told}");
     assert_eq!(people.err.matches("word39 and more of it").count(), 1, "{}", people.err);
     // Nothing of it stays, and a watcher that was killed is no hindrance.
-    let left = |name: &str| {
-        std::fs::read_dir(place.file(&trace, ""))
-            .unwrap()
-            .flatten()
-            .any(|entry| entry.file_name().to_string_lossy().starts_with(name))
-    };
-    assert!(!left("watch-"));
+    assert_eq!(watchers(), 0);
     place.ok(&["verify"]);
 }
 

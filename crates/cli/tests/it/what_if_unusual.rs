@@ -1,7 +1,7 @@
 //! Runs that did not go straight: answered by people, stopped, interrupted, killed, failed, gone back on. With nothing changed they are
 //! decided again as they were, from the log alone, and they are tests.
 
-use crate::questions::asks;
+use crate::questions::{THREE_HOURS, age, asks};
 use crate::support::*;
 use mainpath_testkit::model_server::{Answer, ModelServer, Reply};
 use serde_json::json;
@@ -48,13 +48,13 @@ fn waiting(answers: Vec<Answer>) -> (Place, ModelServer, Process) {
 fn questions_that_people_answered_or_left_are_answered_alike() {
     let place = Place::new();
     std::fs::write(place.work.join("door.txt"), "a door\n").unwrap();
-    let late = json!({"expires_in": 1, "default": "red"});
+    let late = json!({"expires_in": 7_200, "default": "red"});
     let server = scripted(vec![asks(&json!({})), asks(&late), asks(&json!({})), Answer::text("The end.")]);
     assert_eq!(place.run_on(&server, &["Paint the door."]).code, 5);
     let trace = place.trace();
     place.ok(&["answer", &trace, "2"]);
     assert_eq!(place.run(&["resume", &trace]).code, 5);
-    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    age(&place, &trace, THREE_HOURS);
     assert_eq!(place.run(&["resume", &trace]).code, 5);
     place.ok(&["answer", &trace, "As you like,\nbut soon."]);
     assert_eq!(place.run(&["resume", &trace]).out, "The end.\n");

@@ -3,7 +3,7 @@
 use crate::children::task;
 use crate::pty::Terminal;
 use crate::support::*;
-use mainpath_testkit::model_server::{Answer, ModelServer};
+use mainpath_testkit::model_server::{Answer, Gate, ModelServer};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,11 +26,19 @@ fn writer_of(file: &str, body: &Value) -> String {
 
 /// A model that has two agents write in the same moment, takes what the first one made, and leaves the other.
 fn two_writers() -> ModelServer {
-    writers(0, true)
+    writers(&opened(), true)
 }
 
-/// The same; the agents take so many milliseconds to begin, and run commands or none: one that is killed is not run again.
-fn writers(delay_ms: u64, commands: bool) -> ModelServer {
+/// A gate at which nothing waits.
+fn opened() -> Gate {
+    let gate = Gate::default();
+    gate.open();
+    gate
+}
+
+/// The same; the first answers of the agents wait at the gate, and they run commands or none: one that is killed is not run again.
+fn writers(gate: &Gate, commands: bool) -> ModelServer {
+    let gate = gate.clone();
     server(move |request| {
         let (task, turn) = (task(request.body()), request.count("assistant"));
         let is = |words: &str| task.contains(words);
@@ -50,9 +58,23 @@ fn writers(delay_ms: u64, commands: bool) -> ModelServer {
             1 => Answer::call("take_changes", json!({"sub_trace_id": writer_of("a.txt", request.body())})),
             _ => Answer::text("One is taken."),
         };
-        let delay_ms = if turn == 0 && !task.contains("both") { delay_ms } else { 0 };
-        Answer { delay_ms, ..answer }.into()
+        let waits = turn == 0 && !task.contains("both");
+        if waits { answer.behind(&gate).into() } else { answer.into() }
     })
+}
+
+/// Runs an agent that starts so many others at once. They answer only when each of them has asked its model or was refused.
+fn runs_together(place: &Place, server: &ModelServer, gate: &Gate, agents: usize, words: &[&str]) -> Done {
+    let mut process = place.start_run(server, words);
+    let root = || place.traces().into_iter().find(|trace| !trace.contains('@'));
+    let refused = || {
+        let handed = root().map_or_else(Vec::new, |root| handed(place, &root));
+        handed.iter().filter(|one| !one["problem"].is_null()).count()
+    };
+    // The first request is that of the agent that starts them.
+    wait_until("each agent works or is refused", || server.count() + refused() == agents + 1);
+    gate.open();
+    process.end()
 }
 
 fn git(folder: &Path, args: &[&str]) -> String {
@@ -209,7 +231,7 @@ fn two_agents_write_at_once_and_the_folder_stays_as_it_was() {
 #[test]
 fn killed_at_any_moment_agents_in_copies_come_to_the_same_end_and_leave_nothing() {
     for wait in [30, 60, 90, 120, 150, 180, 220, 260, 300, 350, 400, 500] {
-        let (place, server) = (place(), writers(0, false));
+        let (place, server) = (place(), writers(&opened(), false));
         repository(&place.work);
         let before = held(&place.work);
         let process = place.start_run(&server, &["--yes", "--json", "Have both written."]);
@@ -233,8 +255,9 @@ fn killed_at_any_moment_agents_in_copies_come_to_the_same_end_and_leave_nothing(
 
 /// Has two agents write in a folder that cannot be copied; gives what the second one was told.
 fn refused(place: &Place) -> String {
-    let server = writers(1_000, true);
-    place.run_on(&server, &["--yes", "Have both written."]);
+    let gate = Gate::default();
+    let server = writers(&gate, true);
+    runs_together(place, &server, &gate, 2, &["--yes", "Have both written."]);
     let handed = handed(place, &root(place));
     let problems: Vec<&str> = handed.iter().filter_map(|one| one["problem"].as_str()).collect();
     assert_eq!(problems.len(), 1, "{handed:#?}");
@@ -351,7 +374,7 @@ fn an_agent_in_a_folder_of_a_repository_works_in_that_folder_of_its_copy() {
 #[test]
 fn a_run_that_comes_to_a_limit_names_the_changes_that_wait() {
     for (turns, waits) in [("1", vec![0, 1]), ("2", vec![1])] {
-        let (place, server) = (place(), writers(0, false));
+        let (place, server) = (place(), writers(&opened(), false));
         repository(&place.work);
         let done = place.run_on(&server, &["--yes", "--max-turns", turns, "Have both written."]);
         assert_eq!(done.code, 4, "{done:#?}");
@@ -504,15 +527,21 @@ fn a_kept_copy_goes_with_its_trace() {
     }
 }
 
+/// What the last message of a person in a request says. What a preset says comes before an agent's task.
+fn last_said(body: &Value) -> String {
+    let messages = body["messages"].as_array().unwrap();
+    let last = messages.iter().rfind(|message| message["role"] == "user").unwrap();
+    last["content"].as_str().or_else(|| last["content"][0]["text"].as_str()).unwrap().into()
+}
+
 /// An agent of a preset and two without, asked for at once in a folder that cannot be copied.
 fn three_with(tools: &'static [&'static str], preset: &'static str, more: &[&'static str]) -> (Place, Vec<Value>) {
-    let place = place();
+    let (place, gate) = (place(), Gate::default());
+    let held = gate.clone();
     let server = server(move |request| {
-        let answer = match (task(request.body()).as_str(), request.count("assistant")) {
-            ("Look.", _) => Answer { delay_ms: 500, ..Answer::text("Seen.") },
-            ("Write.", 0) => {
-                Answer { delay_ms: 300, ..Answer::call("write_text_file", json!({"path": "a.txt", "content": "a\n"})) }
-            }
+        let answer = match (last_said(request.body()).as_str(), request.count("assistant")) {
+            ("Look.", _) => Answer::text("Seen.").behind(&held),
+            ("Write.", 0) => Answer::call("write_text_file", json!({"path": "a.txt", "content": "a\n"})).behind(&held),
             ("Write.", _) => Answer::text("Written."),
             (_, 0) => Answer::call("agent", json!({"task": "Look.", "agent_type": preset}))
                 .and_call("agent", json!({"task": "Write."}))
@@ -526,7 +555,7 @@ fn three_with(tools: &'static [&'static str], preset: &'static str, more: &[&'st
     words.extend([named.as_str()]);
     words.extend(more);
     words.push("Have it looked at and written.");
-    let done = place.run_on(&server, &words);
+    let done = runs_together(&place, &server, &gate, 3, &words);
     assert_eq!(done.code, 0, "{done:#?}");
     let handed = handed(&place, &root(&place));
     (place, handed)
