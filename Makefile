@@ -19,7 +19,7 @@ THREADS ?= $(shell echo $$(( 2 * $$(nproc 2>/dev/null || echo 2) )))
 check:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --lib --bins --locked -- -D warnings
-	$(CARGO) test --quiet --locked -p mainpath-core -p mainpath-policy -p mainpath-store -p mainpath-runtime
+	RUST_TEST_THREADS=$(THREADS) $(CARGO) test --quiet --locked -p mainpath-core -p mainpath-policy -p mainpath-store -p mainpath-runtime
 	$(CARGO) xtask tidy
 	$(CARGO) xtask deps
 	$(CARGO) xtask lines

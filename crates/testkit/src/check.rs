@@ -1,5 +1,6 @@
 //! The invariants of an agent, as checks on states, packs and logs.
 
+use jsonschema::Validator;
 use mainpath_core::{
     Bodies, Call, CallState, Effect, EffectKey, Goals, Item, NodeKind, Packed, SpecHead, State, estimate_parts,
     message, next_step, pack, pending, schemas,
@@ -8,7 +9,9 @@ use mainpath_types::{
     BudgetMode, CallId, CutCause, Decision, EffectClass, Event, EventId, EventKind, FinishReason, Part, Role,
     RunFinished, Seq, SkillBy, text_of,
 };
+use schemars::Schema;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 type Check = Result<(), String>;
 
@@ -28,9 +31,14 @@ pub fn stored(state: &State) -> Result<State, String> {
 
 /// Whether a value is what the published schema of this type of the core's says. Errors: where it is not, or there is no such type.
 pub fn fits_schema(name: &str, value: &serde_json::Value) -> Check {
-    let schema = schemas().into_iter().find(|(known, _)| *known == name).ok_or_else(|| format!("no schema {name}"))?;
-    let schema = jsonschema::validator_for(schema.1.as_value()).map_err(|error| format!("{name}: {error}"))?;
-    schema.validate(value).map_err(|error| format!("{name}, at {}: {error}", error.instance_path()))
+    // A validator is made once: that takes much longer than to use it.
+    static VALIDATORS: LazyLock<BTreeMap<&str, Result<Validator, String>>> = LazyLock::new(|| {
+        let made = |schema: Schema| jsonschema::validator_for(schema.as_value()).map_err(|error| error.to_string());
+        schemas().into_iter().map(|(name, schema)| (name, made(schema))).collect()
+    });
+    let validator = VALIDATORS.get(name).ok_or_else(|| format!("no schema {name}"))?;
+    let validator = validator.as_ref().map_err(|error| format!("{name}: {error}"))?;
+    validator.validate(value).map_err(|error| format!("{name}, at {}: {error}", error.instance_path()))
 }
 
 /// Whether a call may run beside others: it only reads, or starts agents, which are kept out of each other's way.
