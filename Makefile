@@ -81,9 +81,10 @@ ui-built: ui/node_modules/.installed
 	diff -r target/ui-built crates/server/ui || { echo "the built pages are not those of their source: make ui"; exit 1; }
 	cd ui && npx vitest run
 
-## The pages in a real browser, against the server as `cargo build` makes it.
+## The pages in a real browser, against the server that the tests of the command use. (Built by `-p mainpath-cli` alone it would have other
+## features, and almost everything would be compiled again.)
 ui-browser: ui/node_modules/.installed debian-packages
-	$(CARGO) build --locked -p mainpath-cli
+	$(CARGO) test --workspace --locked --no-run
 	cd ui && npm run types -- --check && npx playwright test
 
 ## The reference servers and the conformance package of the MCP tests.
