@@ -167,7 +167,8 @@ fn refusals_of_the_server_keep_their_status_waiting_time_and_words() {
         reply(500, &[], "oops"),
         reply(307, &[("location", "http://elsewhere/v1?key=1")], ""),
     ]);
-    let provider = provider(&server.url());
+    // Each asks with a client of its own: a client that was refused waits as long as it was told.
+    let refused_anew = || refused(&provider(&server.url()), true);
     let url = format!("{}/chat/completions", server.url());
     let expected = |kind, status, retry_after_ms, words: &str| ModelError {
         kind,
@@ -178,15 +179,15 @@ fn refusals_of_the_server_keep_their_status_waiting_time_and_words() {
     use ModelErrorKind::*;
     let slow = "too many requests; wait a little: slow down";
     let words = "the server does not accept the key, or needs one: Incorrect API key provided: [key].";
-    assert_eq!(refused(&provider, true), expected(Auth, 401, None, words));
-    assert_eq!(refused(&provider, true), expected(RateLimit, 429, Some(7000), slow));
-    assert_eq!(refused(&provider, true), expected(RateLimit, 429, Some(6500), slow));
+    assert_eq!(refused_anew(), expected(Auth, 401, None, words));
+    assert_eq!(refused_anew(), expected(RateLimit, 429, Some(7000), slow));
+    assert_eq!(refused_anew(), expected(RateLimit, 429, Some(6500), slow));
     // A date counts by the server's own clock; one that has passed asks for no wait.
-    assert_eq!(refused(&provider, true), expected(RateLimit, 429, Some(7000), slow));
-    assert_eq!(refused(&provider, true).retry_after_ms, Some(0));
-    assert_eq!(refused(&provider, true), expected(Server, 500, None, "the server failed: oops"));
+    assert_eq!(refused_anew(), expected(RateLimit, 429, Some(7000), slow));
+    assert_eq!(refused_anew().retry_after_ms, Some(0));
+    assert_eq!(refused_anew(), expected(Server, 500, None, "the server failed: oops"));
     let moved = "the server redirects to http://elsewhere/v1; use that address";
-    assert_eq!(refused(&provider, true), expected(BadRequest, 307, None, moved));
+    assert_eq!(refused_anew(), expected(BadRequest, 307, None, moved));
 }
 
 #[test]

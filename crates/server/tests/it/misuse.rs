@@ -163,7 +163,8 @@ async fn limits_of_the_configuration_are_only_narrowed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_waits_for_a_run_is_answered_when_it_waits_for_a_person_or_the_server_ends() {
-    let place = Place::start().await;
+    // Its run is not waited for at the end.
+    let place = Place::with(|settings| settings.rest = Duration::from_millis(500)).await;
     let headers = [place.bearer(), "prefer: wait=60".into()];
     let asks = json!({"task": "Write.", "model": place.model(WRITES), "approvals": "ask"}).to_string();
     let waiting = tokio::time::timeout(Duration::from_secs(30), place.ask("POST", "/api/traces", &headers, &asks));
