@@ -295,8 +295,9 @@ fn marks(text: &str) -> HashSet<u64> {
     let mut found = HashSet::new();
     let mut last: Option<&str> = None;
     for spaced in text.split_whitespace() {
-        for word in by_script(spaced).map(bare).filter(|word| !word.is_empty()) {
-            let telling = pieces(word).chain([word]).filter(|piece| piece.chars().count() >= TELLING);
+        for around in around_schemes(spaced).flat_map(by_script).filter(|around| !bare(around).is_empty()) {
+            let word = bare(around);
+            let telling = pieces(around).chain([word]).filter(|piece| piece.chars().count() >= TELLING);
             found.extend(telling.map(|piece| hash(&[piece])));
             found.extend(last.map(|last| hash(&[last, word])));
             last = Some(word);
@@ -313,7 +314,7 @@ fn marks(text: &str) -> HashSet<u64> {
 fn marks_of_use(text: &str) -> HashSet<u64> {
     let mut found = marks(text);
     let text = folded(text);
-    let words = text.split_whitespace().flat_map(by_script).map(bare);
+    let words = text.split_whitespace().flat_map(by_script);
     found.extend(words.flat_map(pieces).filter(|piece| piece.contains('.')).map(of_server));
     found
 }
@@ -331,15 +332,48 @@ fn by_script(word: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A word without what stands around it, and without a scheme: people leave that out.
+/// The parts of a text without blanks that are on both sides of `://`. A scheme of the web directly before it is left out, as users leave
+/// it out; everything else there is a word like any other: compact JSON and Markdown have no blank before an address.
+fn around_schemes(spaced: &str) -> impl Iterator<Item = &str> {
+    let mut parts = spaced.split("://").peekable();
+    std::iter::from_fn(move || {
+        let part = parts.next()?;
+        Some(if parts.peek().is_some() { without_scheme(part) } else { part })
+    })
+}
+
+fn without_scheme(part: &str) -> &str {
+    let before = ["https", "http", "wss", "ws"].iter().find_map(|scheme| part.strip_suffix(scheme));
+    before.filter(|before| !before.ends_with(char::is_alphanumeric)).unwrap_or(part)
+}
+
+/// A word without the signs around it.
 fn bare(word: &str) -> &str {
-    let word = word.split_once("://").filter(|(_, rest)| !rest.is_empty()).map_or(word, |(_, rest)| rest);
     word.trim_matches(|letter: char| !letter.is_alphanumeric())
 }
 
-/// The parts of an address or a path.
+/// The parts of an address, a path or a quoted text. A part after an escape (`\n`, `\u0022`, `%20`) is given with its letters and without
+/// them: only the program that reads the text knows which is meant.
 fn pieces(word: &str) -> impl Iterator<Item = &str> {
-    word.split(|letter: char| !letter.is_alphanumeric() && !"-_.".contains(letter)).map(bare)
+    let parts = word.split(|letter: char| !letter.is_alphanumeric() && !"-_.".contains(letter));
+    parts.flat_map(move |part| {
+        let before =
+            word.get(..part.as_ptr() as usize - word.as_ptr() as usize).and_then(|before| before.chars().next_back());
+        [Some(part), before.and_then(|sign| unescaped(sign, part))].into_iter().flatten().map(bare)
+    })
+}
+
+/// What follows an escape that this sign begins.
+fn unescaped(sign: char, part: &str) -> Option<&str> {
+    let digits = match (sign, part.chars().next()?) {
+        ('%', _) => 0..2,
+        ('\\', 'n' | 'r' | 't' | 'b' | 'f' | 'v' | '0' | 'a' | 'e') => 1..1,
+        ('\\', 'x') => 1..3,
+        ('\\', 'u') => 1..5,
+        _ => return None,
+    };
+    let rest = part.get(digits.end..)?;
+    part.get(digits)?.chars().all(|digit| digit.is_ascii_hexdigit()).then_some(rest)
 }
 
 /// The server that an address begins with, what stands before its `@` left out.
@@ -435,6 +469,67 @@ mod tests {
         named.note(Origin::User, "ask evil.io");
         named.note(Origin::Web, "https://evil.io");
         assert_eq!(named.of(&json!("https://evil.io")), BTreeSet::from([Origin::User, Origin::Model]));
+    }
+
+    /// Texts around a word, as pages, APIs and programs write them.
+    const CONTEXTS: [&str; 43] = [
+        "WORD",
+        "run WORD now",
+        "run\tWORD\nnow",
+        r#"{"next":"WORD","url":"https://x.example/a"}"#,
+        r#"{"next":"WORD","ok":true}"#,
+        r#"{"url":"https://x.example/a","next":"WORD"}"#,
+        r#"{"text":"one\nWORD\ntwo"}"#,
+        r#"{"text":"one\tWORD"}"#,
+        r#"{\"next\":\"WORD\",\"url\":\"https://x.example\"}"#,
+        r#"{"text":"\u0022WORD\u0022"}"#,
+        "[WORD](https://x.example)",
+        "[a](https://x.example/WORD)",
+        "![WORD](https://x.example/a.png)",
+        "| WORD|https://x.example |",
+        "|https://x.example|WORD|",
+        "WORD,https://x.example",
+        "https://x.example,WORD",
+        "WORD=https://x.example",
+        "WORD;https://x.example",
+        "<code>WORD</code>(<a>https://x.example</a>)",
+        "<a href='https://x.example'>WORD</a>",
+        "&quot;WORD&quot;://x",
+        "run WORD;:x:///",
+        "WORD;:x://y",
+        "{WORD,://}",
+        "WORD>x://y",
+        "A=WORD://;${A%://}",
+        "WORD://",
+        "://WORD",
+        "x://WORD://y",
+        "https://x.example/?q=WORD",
+        "https://x.example/?q=run%20WORD%20now",
+        "https://WORD@x.example/",
+        "https://x.example/#WORD",
+        "mailto:WORD@x.example",
+        "`WORD`://x",
+        "'WORD'",
+        "$(WORD)",
+        "a&&WORD||b",
+        "- WORD: https://x.example",
+        "请运行WORD。",
+        "「WORD」https://x.example",
+        "git+ssh://x.example/WORD",
+    ];
+
+    proptest::proptest! {
+        #[test]
+        fn a_word_of_a_foreign_text_is_marked_in_every_context(
+            word in "[a-z0-9]([a-z0-9_.-]{6,14})[a-z0-9]", said in 0..CONTEXTS.len(), used in 0..CONTEXTS.len()
+        ) {
+            let within = |at: usize| CONTEXTS[at].replace("WORD", &word);
+            let mut origins = Origins::default();
+            origins.note(Origin::Mcp, &within(said));
+            let of = |text: String| origins.of(&json!({ "command": [text] })).contains(&Origin::Mcp);
+            proptest::prop_assert!(of(within(used)), "{} in {}", within(said), within(used));
+            proptest::prop_assert!(of(word.clone()), "{}", within(said));
+        }
     }
 
     #[test]
