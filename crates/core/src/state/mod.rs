@@ -78,6 +78,11 @@ pub struct State {
 }
 
 impl State {
+    /// Whether no message was ever taken in: the log ends within what a trace begins with.
+    pub fn is_without_message(&self) -> bool {
+        self.run.is_none() && self.counts.runs == 0 && self.tree.head.is_none() && self.queues.is_empty()
+    }
+
     /// The state of a trace whose log is empty.
     pub fn new(trace: TraceId) -> State {
         State {

@@ -4,6 +4,7 @@ use super::builder::{Agent, Parts};
 use crate::skills::{preloads, select_named};
 use crate::values::not_empty;
 use crate::{Error, ErrorKind, Host, Run, Trace};
+use mainpath_core::Machine;
 use mainpath_providers::history::Loose;
 use mainpath_runtime::import::{Origin, import};
 use mainpath_runtime::{Mail, RuntimeError, new_trace_id};
@@ -151,6 +152,11 @@ async fn started(host: &Host, once: Option<&Once>, id: &TraceId) -> Result<Optio
     if asked != Some(&once.asked) {
         let problem = format!("the key was used for another request before, which made trace {id}");
         return Err(Error::new(ErrorKind::Reused, problem));
+    }
+    let is_cut = Machine::fold(id.clone(), &log.events).state().is_without_message();
+    if is_cut && host.store().driver(host.scope(), id).await?.is_none() && host.at(id).mail(0).await?.is_empty() {
+        // The process was killed in the middle of the first write: it is written again.
+        return Ok(None);
     }
     let trace = Trace::new(host.clone(), id.clone()).once(once.clone());
     let until = Instant::now() + PATIENCE;

@@ -12,6 +12,7 @@ mod events;
 mod examples;
 mod experience;
 mod families;
+mod first_writes;
 mod long_logs;
 mod mcp;
 mod misuse;

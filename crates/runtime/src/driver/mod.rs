@@ -29,7 +29,7 @@ use crate::shared::Shared;
 use crate::stream::hub::Handle;
 use mainpath_core::{Bodies, EffectKey, InputKind, Log, Machine, Packer, TimerKey, arguments_in};
 use mainpath_policy::AtStop;
-use mainpath_store::{Lease, Opened, Scope, ScopedStore, TraceStore};
+use mainpath_store::{Lease, Opened, ReadLog, Scope, ScopedStore, Store, StoreError, TraceStore};
 use mainpath_types::{BlobHash, CallId, EventId, EventKind, MailId, Millis, Spec, TraceId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -125,8 +125,19 @@ struct Task {
     text: String,
 }
 
+/// Whether a log holds only a part of the batch that a trace begins with: the process was killed in the middle of its first write.
+async fn is_cut_beginning(
+    store: &dyn Store,
+    scope: &Scope,
+    trace: &TraceId,
+    log: &ReadLog,
+) -> Result<bool, StoreError> {
+    let is_whole = log.read_only() || !Machine::fold(trace.clone(), &log.events).state().is_without_message();
+    Ok(!is_whole && store.mail(scope, trace, 0).await?.is_empty())
+}
+
 impl Driver {
-    /// Takes the trace and folds its log. `create`: there is to be none of this id yet.
+    /// Takes the trace and folds its log. `create`: there is to be none of this id yet; what a cut first write left counts as none.
     pub async fn open(
         shared: Arc<Shared>,
         handle: Arc<Handle>,
@@ -134,11 +145,23 @@ impl Driver {
         trace: &TraceId,
         create: bool,
     ) -> Result<Driver, DriveError> {
-        let Opened { lease, log } = shared.config.store.lease(&scope, trace, create).await?;
-        if create && !log.events.is_empty() {
-            lease.release();
-            return Err(DriveError::Exists(trace.clone()));
+        let store = &shared.config.store;
+        let mut opened = store.lease(&scope, trace, create).await?;
+        if create && !opened.log.events.is_empty() {
+            if !is_cut_beginning(&**store, &scope, trace, &opened.log).await? {
+                opened.lease.release();
+                return Err(DriveError::Exists(trace.clone()));
+            }
+            // No caller was told that it began. What is there is written anew, complete.
+            store.discard(&scope, &opened.lease, opened.log.head).await?;
+            opened.lease.release();
+            opened = store.lease(&scope, trace, create).await?;
+            if !opened.log.events.is_empty() {
+                opened.lease.release();
+                return Err(DriveError::Exists(trace.clone()));
+            }
         }
+        let Opened { lease, log } = opened;
         writable(&log)?;
         let machine = Machine::fold(trace.clone(), &log.events);
         let taken = Taken { events: &log.events, state: machine.state() };
