@@ -3,6 +3,8 @@
 #[cfg(feature = "home")]
 use crate::Installation;
 use crate::agent::Basis;
+#[cfg(feature = "home")]
+use crate::agent::env;
 use crate::backtest::PastJudge;
 #[cfg(feature = "home")]
 use crate::experience::{Lookup, with_experience};
@@ -13,6 +15,8 @@ use crate::skills::Shelf;
 use crate::trace::{Read, Readings};
 use crate::{Error, Home, Logs};
 use mainpath_policy::Policy;
+#[cfg(feature = "home")]
+use mainpath_providers::ModelPlace;
 use mainpath_runtime::{EnvModels, Mail, Runtime};
 use mainpath_store::{Scope, Store, TraceStore};
 use mainpath_tools::Tools;
@@ -202,6 +206,31 @@ impl Host {
     pub fn check_model(&self, model: &str) -> Result<(), Error> {
         // Those that were added by hand are in no registry.
         if self.inner.models.has(model) { Ok(()) } else { Ok(self.inner.models.resolve(model).map(drop)?) }
+    }
+
+    /// Prepares the host to take names of models from callers: keys of this machine then go only to known providers and to the servers of
+    /// the models that the owner configured or typed (`typed`), never to an address that a caller names.
+    #[cfg(feature = "home")]
+    pub fn bind_keys(&self, typed: Option<&str>) {
+        let set = env("MAINPATH_MODEL");
+        self.inner.models.bind_keys(self.configured_models().chain(set.as_deref()).chain(typed));
+    }
+
+    #[cfg(feature = "home")]
+    fn configured_models(&self) -> impl Iterator<Item = &str> {
+        let config = &self.home().config;
+        config.model.iter().chain(&config.fallback).map(String::as_str)
+    }
+
+    /// Whether any caller may name this model: it is of a known provider, or one that the owner configured. Other names choose where a
+    /// conversation goes (an address), or which file or trace is read (a script, a recording).
+    #[cfg(feature = "home")]
+    pub fn is_model_of_owner(&self, model: &str) -> bool {
+        let set = env("MAINPATH_MODEL");
+        let mut configured = self.configured_models().chain(set.as_deref());
+        let place = self.inner.models.registry().place_of(model);
+        // A name of no known form is refused with its reason later.
+        matches!(place, None | Some(ModelPlace::Provider)) || configured.any(|known| known.trim() == model.trim())
     }
 
     pub(crate) fn basis<'a>(&'a self, rules: &'a RunRules) -> Basis<'a> {

@@ -1,5 +1,8 @@
 //! The address of a server. Built without HTTP there is none.
 
+#[cfg(feature = "http")]
+use std::cell::Cell;
+
 /// An `http` or `https` address with a host.
 #[derive(Clone, Debug)]
 pub(crate) struct BaseUrl(Inner);
@@ -15,8 +18,16 @@ const KEY_NAMES: [&str; 7] = ["key", "token", "secret", "password", "passwd", "s
 
 #[cfg(feature = "http")]
 impl BaseUrl {
+    /// Returns `None` for an address that the parser would have to repair (`http:HOST`, `http:\\HOST`): what is checked must be what
+    /// is used.
     pub fn parse(text: &str) -> Option<BaseUrl> {
-        let mut url = url::Url::parse(text.trim()).ok()?;
+        let repaired = Cell::new(false);
+        let note = |violation| {
+            use url::SyntaxViolation::{Backslash, ExpectedDoubleSlash, TabOrNewlineIgnored};
+            repaired.set(repaired.get() || matches!(violation, Backslash | ExpectedDoubleSlash | TabOrNewlineIgnored));
+        };
+        let parsed = url::Url::options().syntax_violation_callback(Some(&note)).parse(text.trim());
+        let mut url = parsed.ok().filter(|_| !repaired.get())?;
         url.set_fragment(None);
         (matches!(url.scheme(), "http" | "https") && url.host_str().is_some()).then_some(BaseUrl(url))
     }
@@ -91,6 +102,10 @@ impl BaseUrl {
     }
 
     pub fn host(&self) -> &str {
+        match self.0 {}
+    }
+
+    pub fn origin(&self) -> String {
         match self.0 {}
     }
 

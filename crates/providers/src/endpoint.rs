@@ -72,7 +72,6 @@ impl Endpoint {
     }
 
     /// Scheme, host and port.
-    #[cfg(feature = "http")]
     pub(crate) fn origin(&self) -> String {
         self.base_url.origin()
     }

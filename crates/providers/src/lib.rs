@@ -57,7 +57,7 @@ pub use openai_responses::OpenAiResponses;
 pub use playback::Playback;
 pub use provider::{Call, Fut, Provider};
 pub use registry::{Abilities, BadAddress, BadTable, ModelFacts, ProviderProfile, Registry, WireFormat};
-pub use resolve::{UnknownModel, resolve, wire_model};
+pub use resolve::{ModelPlace, UnknownModel, resolve, wire_model};
 pub use script::{BadScript, Script, ScriptCall, ScriptFailure, ScriptTurn};
 pub use scripted::Scripted;
 pub use substitutions::Substitutions;

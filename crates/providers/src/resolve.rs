@@ -70,7 +70,33 @@ pub fn resolve(model: &str, env: &dyn Fn(&str) -> Option<String>) -> Result<Arc<
     Registry::bundled().resolve(model, env)
 }
 
+/// Where a model's requests go, by who chose the place. A caller that may not choose a place may name only [`Provider`](Self::Provider).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModelPlace {
+    /// The address of a known provider: the registry or the configuration has it.
+    Provider,
+    /// An address in the name itself.
+    Named,
+    /// A file on this machine.
+    Script,
+    /// A recorded trace.
+    Recording,
+}
+
 impl Registry {
+    /// The place of a model by its name. Returns `None` for a name of no known form.
+    pub fn place_of(&self, model: &str) -> Option<ModelPlace> {
+        let form = model.trim().split_once(':').map_or(model.trim(), |(form, _)| form);
+        match form {
+            "scripted" => Some(ModelPlace::Script),
+            "playback" => Some(ModelPlace::Recording),
+            _ => self.provider(form).map(|profile| match profile.base_url {
+                Some(_) => ModelPlace::Provider,
+                None => ModelPlace::Named,
+            }),
+        }
+    }
+
     /// The model of this name, with its key and address from `env`:
     /// - `PROVIDER:MODEL` — a model of a provider that the registry knows, such as `openai:gpt-5.5` or `ollama:qwen3`.
     /// - `PROVIDER:URL#MODEL` — for providers without an address, such as `openai-compatible:http://127.0.0.1:8080/v1#name`.

@@ -1,8 +1,8 @@
 //! Which models there are.
 
 use mainpath_providers::{Provider, Registry, UnknownModel};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Finds a model by the name that a spec gives it.
 pub trait Models: Send + Sync + 'static {
@@ -22,6 +22,8 @@ pub struct EnvModels {
     /// Keys that were given by hand, by the provider's name.
     keys: HashMap<String, String>,
     made: Mutex<HashMap<String, Arc<dyn Provider>>>,
+    /// The origins that may get a key although a model's name has the address; not set: all.
+    keyed: OnceLock<BTreeSet<String>>,
 }
 
 impl Default for EnvModels {
@@ -34,7 +36,7 @@ impl Default for EnvModels {
 impl EnvModels {
     /// The models of this registry.
     pub fn new(registry: Arc<Registry>) -> EnvModels {
-        EnvModels { registry, keys: HashMap::new(), made: Mutex::default() }
+        EnvModels { registry, keys: HashMap::new(), made: Mutex::default(), keyed: OnceLock::new() }
     }
 
     /// The same with the key of a provider, whose key is then never taken from the environment.
@@ -43,11 +45,31 @@ impl EnvModels {
         self
     }
 
+    /// Binds keys to servers that the owner chose: those of known providers, and those whose address is in the name of one of these
+    /// models, which the owner configured or typed. A server that a caller names then gets no key. It is for programs that take names of
+    /// models from callers, and is done once, before the first model is used.
+    pub fn bind_keys<'a>(&self, models: impl IntoIterator<Item = &'a str>) {
+        let origins = models.into_iter().filter_map(|model| self.registry.named_origin(model)).collect();
+        let _ = self.keyed.set(origins);
+    }
+
+    /// Whether the server of this model may get a key.
+    fn is_keyed(&self, model: &str) -> bool {
+        let named = self.keyed.get().zip(self.registry.named_origin(model));
+        named.is_none_or(|(keyed, origin)| keyed.contains(&origin))
+    }
+
     /// A model of the registry. Errors: there is none of this name, or it lacks its key.
     pub fn resolve(&self, model: &str) -> Result<Arc<dyn Provider>, UnknownModel> {
         let provider = model.trim().split_once(':').map_or("", |(provider, _)| provider);
         let given = self.keys.get(provider).zip(self.registry.provider(provider));
+        let is_key = |name: &str| {
+            let profile = self.registry.provider(provider);
+            profile.is_some_and(|profile| profile.key_variables.iter().any(|known| known == name))
+        };
+        let keyed = self.is_keyed(model);
         let variable = |name: &str| match given {
+            _ if !keyed && is_key(name) => None,
             Some((key, profile)) if profile.key_variables.iter().any(|known| known == name) => Some(key.clone()),
             _ => std::env::var(name).ok(),
         };

@@ -89,6 +89,7 @@ impl Tenants {
         let folder = self.folder.join(tenant.as_str());
         std::fs::DirBuilder::new().mode(0o700).recursive(true).create(&folder)?;
         let host = self.owner.within(&folder)?;
+        host.bind_keys(None);
         host.runtime().observe(Arc::new(self.told.clone()));
         known.insert(tenant.clone(), host.clone());
         Ok(host)

@@ -77,6 +77,7 @@ impl Server {
                 ),
             ));
         }
+        host.bind_keys(None);
         let folder = host.home().data.join("server");
         let keys = Keys::open(&folder)?;
         // Two would each take the other's runs for their own.

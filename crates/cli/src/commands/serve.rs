@@ -18,7 +18,7 @@ use mainpath::types::{ApprovalMode, BadCallId, CallId, Event, EventKind, TraceId
 use mainpath::{Host, Installation};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -31,6 +31,7 @@ pub async fn serve(args: AgentArgs) -> Result<Exit, Failure> {
     let tell = |line: &str| eprintln!("! {}", one_line(line));
     let mcp = servers::connect(&app, &workspace, args.mcp_config.as_deref(), None, tell).await?;
     let host = Host::of(app.clone(), None)?;
+    host.bind_keys(args.model.as_deref());
     let served = Arc::new(Served { app, host, args, mcp, started: Mutex::default() });
     let mut signals = Signals::listen()?;
     let done = tokio::select! {
@@ -70,7 +71,15 @@ impl Served {
             return Err("no task given".into());
         }
         let app = &self.app;
-        let folder = start.workspace.as_deref().map(Path::new).or(self.args.workspace.as_deref());
+        if let Some(model) = start.model.as_deref().filter(|model| !self.may_name(model)) {
+            let why = "a client may name models of known providers, the configured ones and the one of --model";
+            return Err(format!("the model {:?} is not permitted: {why}", one_line(model)));
+        }
+        let folder = match start.workspace.as_deref() {
+            Some(folder) => Some(self.below(Path::new(folder))?),
+            None => self.args.workspace.clone(),
+        };
+        let folder = folder.as_deref();
         let given = given_in(app, &self.args, folder, app.sources.run.clone(), true).map_err(said)?;
         let named = start.model.as_deref().or(given.model());
         let chosen = choose_model(named, &app.logs.home, app.models.registry()).await.map_err(said)?;
@@ -84,6 +93,25 @@ impl Served {
         let passing_on = servers::pass_on(app, self.runtime(), &trace, self.mcp.as_ref());
         self.started.lock().unwrap_or_else(PoisonError::into_inner).insert(trace.clone(), passing_on);
         Ok(json!({"trace": trace, "status": "started", "model": model, "workspace": workspace}))
+    }
+
+    /// Whether a client may name this model: the client's own model writes the name.
+    fn may_name(&self, model: &str) -> bool {
+        self.args.model.as_deref() == Some(model) || self.host.is_model_of_owner(model)
+    }
+
+    /// A folder that a client names, with its links resolved. Errors: it is not below the folder that is served.
+    fn below(&self, folder: &Path) -> Result<PathBuf, String> {
+        let served = agent::workspace(self.args.workspace.as_deref()).map_err(said)?;
+        let wanted = agent::workspace(Some(&served.join(folder))).map_err(said)?;
+        match wanted.starts_with(&served) {
+            true => Ok(wanted),
+            false => Err(format!(
+                "the folder {:?} is not below {}, which this server serves; serve another with mainpath -C FOLDER mcp serve",
+                one_line(&wanted.display().to_string()),
+                served.display()
+            )),
+        }
     }
 
     /// A run that was started here.

@@ -44,6 +44,7 @@ mod machines;
 mod mcp;
 mod mcp_serve;
 mod messages;
+mod model_addresses;
 mod models;
 mod names;
 mod optional_tools;

@@ -7,6 +7,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// A server that runs.
@@ -22,7 +23,18 @@ pub fn serve(place: &Place) -> Served {
 
 /// A server at this address.
 pub fn serve_at(place: &Place, address: &str) -> Served {
-    let mut process = place.start(&["serve", "--address", address]);
+    served(place.command(&["serve", "--address", address]), place)
+}
+
+/// A server with these variables in its environment.
+pub fn serve_with(place: &Place, variables: &[(&str, &str)]) -> Served {
+    let mut command = place.command(&["serve", "--address", "127.0.0.1:0"]);
+    command.envs(variables.iter().copied());
+    served(command, place)
+}
+
+fn served(command: Command, place: &Place) -> Served {
+    let mut process = Process::start(command);
     let line = process.find(|line| line.starts_with("listening on ")).unwrap();
     let address = line.split("http://").nth(1).unwrap().split_whitespace().next().unwrap().to_string();
     process.find(|line| line.starts_with("key: ")).unwrap();

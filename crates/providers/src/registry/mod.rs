@@ -8,7 +8,7 @@ pub use facts::{Abilities, ModelFacts};
 pub use profile::{BadAddress, ProviderProfile, WireFormat};
 pub use table::BadTable;
 
-use crate::endpoint::Timeouts;
+use crate::endpoint::{Endpoint, Timeouts};
 use facts::ModelEntry;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -27,6 +27,14 @@ impl Registry {
     /// The same with models that are waited for as long as this says.
     pub fn with_timeouts(self, timeouts: Timeouts) -> Registry {
         Registry { timeouts, ..self }
+    }
+
+    /// The origin (scheme, host and port) of the server whose address is in a model's name; `None` if the name has none.
+    pub fn named_origin(&self, model: &str) -> Option<String> {
+        let (form, rest) = model.trim().split_once(':')?;
+        let address = rest.split_once('#').map_or(rest, |(address, _)| address);
+        self.provider(form).filter(|profile| profile.base_url.is_none())?;
+        Some(Endpoint::new(address).ok()?.origin())
     }
 
     /// How long its models are waited for.

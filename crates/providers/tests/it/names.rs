@@ -1,6 +1,6 @@
 //! From names to models.
 
-use mainpath_providers::{Registry, UnknownModel, WireFormat, resolve, wire_model};
+use mainpath_providers::{ModelPlace, Registry, UnknownModel, WireFormat, resolve, wire_model};
 use std::io::Write;
 
 fn env(set: &[(&str, &str)]) -> impl Fn(&str) -> Option<String> {
@@ -148,4 +148,29 @@ fn the_first_key_and_address_that_are_set_count_and_lead_to_the_providers_own_pa
     assert_eq!(key(&[("GOOGLE_API_KEY", "g"), ("GEMINI_API_KEY", "")]), Some("GOOGLE_API_KEY".into()));
     assert_eq!(gemini.lacks_key(&env(&[])), Some("GEMINI_API_KEY"));
     assert_eq!(gemini.format, WireFormat::Gemini);
+}
+
+#[test]
+fn an_address_that_the_parser_would_repair_is_refused() {
+    for address in
+        ["http:127.0.0.1:9/v1", "http:/127.0.0.1/v1", "HTTP:\\\\127.0.0.1\\v1", "http://a\t.example/v1", "https:h"]
+    {
+        let said = refused(&format!("openai-compatible:{address}#m"));
+        assert!(said.contains("is not an http:// or https:// address"), "{address}: {said}");
+    }
+    assert_eq!(format("openai-compatible: HTTP://127.0.0.1:9/v1 #m", &[]), "openai-chat");
+}
+
+#[test]
+fn the_place_of_a_model_is_that_of_its_provider_or_named_with_it() {
+    let place = |model: &str| Registry::bundled().place_of(model);
+    assert_eq!(place("anthropic:claude"), Some(ModelPlace::Provider));
+    for name in ["openai-compatible:http://h/v1#m", " openai-compatible:http:h#m", "gemini-compatible:x"] {
+        assert_eq!(place(name), Some(ModelPlace::Named), "{name}");
+    }
+    assert_eq!((place("scripted"), place("scripted:/a")), (Some(ModelPlace::Script), Some(ModelPlace::Script)));
+    assert_eq!((place("playback:t"), place("nobody:x"), place("")), (Some(ModelPlace::Recording), None, None));
+    let origin = |model: &str| Registry::bundled().named_origin(model);
+    assert_eq!(origin("openai-compatible:http://h:80/v1#m").as_deref(), Some("http://h"));
+    assert_eq!((origin("anthropic:claude"), origin("openai-compatible:http:h#m")), (None, None));
 }

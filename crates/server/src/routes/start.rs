@@ -319,11 +319,7 @@ fn own_id(id: &TraceId) -> Result<&TraceId, Problem> {
 /// The model sees what the agent reads, and a script is a file: whoever only runs agents chooses among providers that are known, and what
 /// the configuration names. Errors: the key may not choose this one.
 pub fn check_model<Q, B>(call: &Call<Q, B>, model: &str) -> Result<(), Problem> {
-    let config = &call.host.home().config;
-    let is_configured = config.model.as_deref() == Some(model) || config.fallback.iter().any(|known| known == model);
-    let provider = model.split_once(':').map_or(model, |(provider, _)| provider);
-    let is_by_place = model.contains("://") || matches!(provider, "scripted" | "playback");
-    if is_configured || !is_by_place {
+    if call.host.is_model_of_owner(model) {
         return Ok(());
     }
     call.needs(Scope::Approve, "a model by its address, a script or a recording")?;
