@@ -149,6 +149,11 @@ impl Host {
         &*self.runtime().config().store
     }
 
+    /// Why the last write of a log could not be made durable; `None` if it was.
+    pub fn store_problem(&self) -> Option<String> {
+        self.store().problem()
+    }
+
     /// Whose traces these are, and in whose name it acts.
     pub fn whose(&self) -> &Scope {
         &self.scope

@@ -117,6 +117,11 @@ impl App {
         (self.host.runtime().config().clock)()
     }
 
+    /// Why logs of the owner or of a tenant cannot be written; `None` if they can.
+    pub fn store_problem(&self) -> Option<String> {
+        self.host.store_problem().or_else(|| self.tenants.known().iter().find_map(Host::store_problem))
+    }
+
     /// The traces that a key reaches, in its name.
     pub fn host_of(&self, who: &Who) -> Result<Host, Problem> {
         let host = match who.tenant == TenantId::local() {

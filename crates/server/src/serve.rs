@@ -165,6 +165,7 @@ impl Server {
             json!({"address": listener.local_addr()?.to_string()}),
         )?;
         go_on(&app, settings.resumed_at_once, tell.clone());
+        watch_store(&app, tell.clone());
         app.is_ready.store(true, Ordering::Release);
         let room = Arc::new(Semaphore::new(settings.connections));
         let closed = app.closing.subscribe();
@@ -235,6 +236,32 @@ impl Server {
         drop(serving);
         Ok(())
     }
+}
+
+/// How often the state of the store is looked at.
+const STORE_LOOK: Duration = Duration::from_secs(1);
+
+/// Prints a line when logs cannot be written any more, and when they can be again.
+fn watch_store(app: &Arc<App>, tell: impl Fn(&str) + Send + Sync + 'static) {
+    let (app, mut closing) = (Arc::clone(app), app.closing.subscribe());
+    tokio::spawn(async move {
+        let mut known = None;
+        loop {
+            tokio::select! {
+                _ = closing.wait_for(|is_closing| *is_closing) => return,
+                () = tokio::time::sleep(STORE_LOOK) => {}
+            }
+            let problem = app.store_problem();
+            match (&known, &problem) {
+                (None, Some(why)) => {
+                    tell(&format!("logs cannot be written ({why}): no run continues, and /ready answers 503"))
+                }
+                (Some(_), None) => tell("logs can be written again"),
+                _ => {}
+            }
+            known = problem;
+        }
+    });
 }
 
 /// Goes on with what an earlier process left.

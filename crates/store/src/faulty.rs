@@ -187,6 +187,10 @@ impl<S: Store> Store for Faulty<S> {
         self.inner.read(scope, trace, from)
     }
 
+    fn problem(&self) -> Option<String> {
+        self.inner.problem()
+    }
+
     fn subscribe(&self, scope: &Scope, trace: &TraceId) -> Result<watch::Receiver<EventId>, StoreError> {
         self.inner.subscribe(scope, trace)
     }

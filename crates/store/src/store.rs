@@ -69,6 +69,11 @@ pub trait Store: Send + Sync + 'static {
     /// Errors: [`StoreError::NotFound`], [`StoreError::Io`].
     fn subscribe(&self, scope: &Scope, trace: &TraceId) -> Result<watch::Receiver<EventId>, StoreError>;
 
+    /// Why the last append could not be made durable; `None` if it was. While there is a reason, nothing is acknowledged.
+    fn problem(&self) -> Option<String> {
+        None
+    }
+
     /// Who drives a trace at this moment, or stays with it while it waits, so that what is sent is read; `None`: nobody. Errors:
     /// [`StoreError::NotFound`], [`StoreError::Io`].
     fn driver(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Option<Owner>, StoreError>>;

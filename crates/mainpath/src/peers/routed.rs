@@ -236,6 +236,10 @@ impl Store for RoutedStore {
         })
     }
 
+    fn problem(&self) -> Option<String> {
+        self.here.problem()
+    }
+
     fn subscribe(&self, scope: &Scope, trace: &TraceId) -> Result<watch::Receiver<EventId>, StoreError> {
         let Some(there) = self.there(trace)? else { return self.here.subscribe(scope, trace) };
         let (heads, receiver) = watch::channel(self.known.get(trace).head);

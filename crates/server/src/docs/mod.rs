@@ -25,9 +25,13 @@ pub fn open(ready: Arc<App>, document: Document, routes: Arc<[Arc<Route>]>) -> R
         .route(
             "/ready",
             get(|| async move {
-                sealed(match ready.is_ready.load(Ordering::Acquire) {
-                    true => text("application/json", "{\"status\":\"ready\"}"),
-                    false => Problem::new(Kind::UNAVAILABLE, "the server is about to begin, or to end").response(),
+                let why = match ready.is_ready.load(Ordering::Acquire) {
+                    true => ready.store_problem(),
+                    false => Some("the server is starting or shutting down".into()),
+                };
+                sealed(match why {
+                    None => text("application/json", "{\"status\":\"ready\"}"),
+                    Some(why) => Problem::new(Kind::UNAVAILABLE, why).response(),
                 })
             }),
         )

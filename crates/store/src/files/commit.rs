@@ -6,7 +6,9 @@ use super::layout::{Layout, open_to_append};
 use super::owned::{Append, Commit, Job, Owned};
 use super::watch::Watchers;
 use crate::store::Appended;
+use mainpath_types::{TenantId, TraceId};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -68,13 +70,31 @@ pub(crate) struct Committer {
     layout: Layout,
     disk: Arc<Disk>,
     watchers: Arc<Watchers>,
-    logs: HashMap<u64, File>,
+    logs: HashMap<u64, OpenLog>,
     most_logs: usize,
     journal: Option<Journal>,
     dirty: Dirty,
     checkpoints: mpsc::Sender<Checkpoint>,
     leases: Arc<AtomicUsize>,
+    undone: Arc<Mutex<Undone>>,
 }
+
+/// A log that is open to append.
+#[derive(Debug)]
+struct OpenLog {
+    file: File,
+    len: u64,
+}
+
+/// An append that is written and not durable yet.
+struct Written {
+    append: Append,
+    /// The length of the log before it.
+    before: u64,
+}
+
+/// Logs that end in bytes that are not durable and could not be taken back, with the length of what is.
+type Undone = HashMap<(TenantId, TraceId), u64>;
 
 /// The way to the committer.
 #[derive(Debug)]
@@ -84,12 +104,24 @@ pub(crate) struct Commits {
     committer: Arc<Mutex<Option<Committer>>>,
     /// How many leases there are.
     pub leases: Arc<AtomicUsize>,
+    undone: Arc<Mutex<Undone>>,
 }
 
 impl Commits {
     /// Whether there are so few leases that what each waits for is done where it is asked for.
     fn are_few(&self) -> bool {
         self.leases.load(Ordering::Relaxed) <= FEW
+    }
+
+    /// Takes back what an append left in a log when it failed, if that could not be done at once. Errors: it still cannot be done.
+    pub fn take_back(&self, tenant: &TenantId, trace: &TraceId, log: &File) -> io::Result<()> {
+        let mut undone = self.undone.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (tenant.clone(), trace.clone());
+        if let Some(durable) = undone.get(&key) {
+            log.set_len(*durable)?;
+            undone.remove(&key);
+        }
+        Ok(())
     }
 
     /// Hands a job over; false if the store is closed. While there are so few leases that no group would share a sync, and nobody
@@ -140,7 +172,7 @@ impl Committer {
         let checkpointer = std::thread::Builder::new()
             .name("log-checkpoint".into())
             .spawn(move || checkpoint_all(&to_sync, &sync_disk, &queue))?;
-        let leases = Arc::new(AtomicUsize::new(0));
+        let (leases, undone) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(Undone::new())));
         let committer = Committer {
             layout,
             disk,
@@ -151,9 +183,10 @@ impl Committer {
             dirty: Dirty::new(),
             checkpoints,
             leases: Arc::clone(&leases),
+            undone: Arc::clone(&undone),
         };
         let committer = Arc::new(Mutex::new(Some(committer)));
-        let commits = Commits { jobs, committer: Arc::clone(&committer), leases };
+        let commits = Commits { jobs, committer: Arc::clone(&committer), leases, undone };
         let thread = std::thread::Builder::new().name("log-commit".into()).spawn(move || {
             Committer::run(&committer, &waiting, times);
             let _ = checkpointer.join();
@@ -212,56 +245,96 @@ impl Committer {
 
     /// A lease has one append under way at most, so every append of a group is of another trace.
     fn commit(&mut self, group: Vec<Append>) {
-        let mut written = Vec::with_capacity(group.len());
-        for append in group {
-            match self.write(&append) {
-                Ok(()) => written.push(append),
-                Err(e) => give_up(append, "write", &e),
-            }
-        }
+        let written: Vec<Written> = group.into_iter().filter_map(|append| self.write(append)).collect();
         if (written.len() > FEW || self.is_begun_in_company(&written)) && self.journal(&written).is_ok() {
-            for append in written {
+            for Written { append, .. } in written {
                 self.settle(append);
             }
             return;
         }
-        for append in written {
-            match self.sync(&append) {
-                Ok(()) => self.settle(append),
-                Err(e) => give_up(append, "sync", &e),
+        for written in written {
+            match self.sync(&written.append) {
+                Ok(()) => self.settle(written.append),
+                Err(e) => self.give_up(written, "sync", &e),
             }
         }
+    }
+
+    /// Takes back what was written and is not durable. After a failed sync the system forgets that the bytes are still to be written: a later
+    /// sync would succeed without them, and a reader would find them in memory. So they must not be there when the log is read again.
+    fn give_up(&mut self, written: Written, what: &str, e: &io::Error) {
+        let Written { append: Append { owned, answer, .. }, before } = written;
+        let cut = self.log(&owned).and_then(|log| log.file.set_len(before));
+        self.logs.remove(&owned.key);
+        self.disk.note(Some(e));
+        let problem = match cut {
+            Ok(()) => format!("{what}: {e}"),
+            Err(cut) => {
+                let mut undone = self.undone.lock().unwrap_or_else(PoisonError::into_inner);
+                undone.insert((owned.tenant.clone(), owned.trace.clone()), before);
+                format!("{what}: {e}; what was written cannot be taken back: {cut}")
+            }
+        };
+        let unknown = owned.lose(&problem, e.kind());
+        drop(owned);
+        let _ = answer.send(unknown);
     }
 
     /// Whether a trace is new while others go on: an agent that another waits for, say. One sync of the journal is enough then, where its log
     /// would need three, of its folder and the one around it too.
-    fn is_begun_in_company(&self, written: &[Append]) -> bool {
+    fn is_begun_in_company(&self, written: &[Written]) -> bool {
         self.leases.load(Ordering::Relaxed) > 1
-            && written.iter().any(|append| !append.owned.placed.load(Ordering::Relaxed))
+            && written.iter().any(|written| !written.append.owned.placed.load(Ordering::Relaxed))
     }
 
     /// The trace's log, opened if need be.
-    fn log(&mut self, owned: &Owned) -> io::Result<&File> {
+    fn log(&mut self, owned: &Owned) -> io::Result<&mut OpenLog> {
         if self.logs.len() >= self.most_logs && !self.logs.contains_key(&owned.key) {
             self.logs.clear();
         }
         match self.logs.entry(owned.key) {
-            std::collections::hash_map::Entry::Occupied(entry) => Ok(entry.into_mut()),
-            std::collections::hash_map::Entry::Vacant(entry) => {
-                Ok(entry.insert(open_to_append(&self.layout.log(&owned.tenant, &owned.trace))?))
+            Entry::Occupied(entry) => Ok(entry.into_mut()),
+            Entry::Vacant(entry) => {
+                let file = open_to_append(&self.layout.log(&owned.tenant, &owned.trace))?;
+                let len = file.metadata()?.len();
+                Ok(entry.insert(OpenLog { file, len }))
             }
         }
     }
 
-    fn write(&mut self, append: &Append) -> io::Result<()> {
+    /// Writes an append; `None` if it cannot be written, and then it is answered.
+    fn write(&mut self, append: Append) -> Option<Written> {
         let disk = Arc::clone(&self.disk);
-        disk.write(self.log(&append.owned)?, &append.lines)
+        let (before, done) = match self.log(&append.owned) {
+            Ok(log) => (log.len, disk.write(&log.file, &append.lines)),
+            // Nothing was written: the log stays as long as it is.
+            Err(e) => {
+                self.disk.note(Some(&e));
+                let unknown = append.owned.lose(&format!("open: {e}"), e.kind());
+                let Append { owned, answer, .. } = append;
+                drop(owned);
+                let _ = answer.send(unknown);
+                return None;
+            }
+        };
+        match done {
+            Ok(()) => {
+                if let Some(log) = self.logs.get_mut(&append.owned.key) {
+                    log.len = before + append.lines.len() as u64;
+                }
+                Some(Written { append, before })
+            }
+            Err(e) => {
+                self.give_up(Written { append, before }, "write", &e);
+                None
+            }
+        }
     }
 
     fn sync(&mut self, append: &Append) -> io::Result<()> {
         let disk = Arc::clone(&self.disk);
         let owned = &append.owned;
-        disk.sync(self.log(owned)?)?;
+        disk.sync(&self.log(owned)?.file)?;
         if !owned.placed.load(Ordering::Relaxed) {
             self.layout.place(&owned.tenant, &owned.trace)?;
             owned.placed.store(true, Ordering::Relaxed);
@@ -270,16 +343,16 @@ impl Committer {
     }
 
     /// Makes the group durable by one sync. Where that fails, the logs are synced one by one instead.
-    fn journal(&mut self, group: &[Append]) -> io::Result<()> {
+    fn journal(&mut self, group: &[Written]) -> io::Result<()> {
         let journal = match &mut self.journal {
             Some(journal) => journal,
             none => none.insert(Journal::create(&self.layout)?),
         };
-        for append in group {
-            let owned = &append.owned;
+        for Written { append: Append { owned, .. }, .. } in group {
             self.dirty.insert((owned.tenant.clone(), owned.trace.clone()), Arc::clone(&owned.placed));
         }
-        let lines = group.iter().map(|append| (&append.owned.tenant, &append.owned.trace, append.lines.as_slice()));
+        let appends = group.iter().map(|written| &written.append);
+        let lines = appends.map(|append| (&append.owned.tenant, &append.owned.trace, append.lines.as_slice()));
         let written = journal.write(&self.disk, lines);
         if written.is_err() || journal.len() > JOURNAL_LIMIT {
             self.hand_over_journal();
@@ -290,6 +363,7 @@ impl Committer {
     fn settle(&self, append: Append) {
         let Append { owned, tip, answer, .. } = append;
         owned.settle(tip);
+        self.disk.note(None);
         self.watchers.tell(&owned.tenant, &owned.trace, tip.head);
         // Whoever hears the answer may lease the trace again at once. Nobody may be listening any more; the events are
         // there all the same.
@@ -304,11 +378,4 @@ impl Committer {
             let _ = self.checkpoints.send(Checkpoint { journal, dirty });
         }
     }
-}
-
-fn give_up(append: Append, what: &str, e: &io::Error) {
-    let Append { owned, answer, .. } = append;
-    let unknown = owned.lose(&format!("{what}: {e}"), e.kind());
-    drop(owned);
-    let _ = answer.send(unknown);
 }

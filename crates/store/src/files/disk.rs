@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// How much still fits, and whether syncs work. The default has no end and works.
 #[derive(Debug)]
@@ -10,11 +11,19 @@ pub struct Disk {
     left: AtomicU64,
     syncs_fail: AtomicBool,
     syncs: AtomicU64,
+    failing: AtomicBool,
+    problem: Mutex<Option<String>>,
 }
 
 impl Default for Disk {
     fn default() -> Self {
-        Disk { left: AtomicU64::new(u64::MAX), syncs_fail: AtomicBool::new(false), syncs: AtomicU64::new(0) }
+        Disk {
+            left: AtomicU64::new(u64::MAX),
+            syncs_fail: AtomicBool::new(false),
+            syncs: AtomicU64::new(0),
+            failing: AtomicBool::new(false),
+            problem: Mutex::default(),
+        }
     }
 }
 
@@ -32,6 +41,22 @@ impl Disk {
     /// How many syncs of logs and journals there were so far.
     pub fn syncs(&self) -> u64 {
         self.syncs.load(Ordering::Relaxed)
+    }
+
+    /// Why the last append could not be made durable; `None` if it was.
+    pub fn problem(&self) -> Option<String> {
+        self.problem.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes how an append ended.
+    pub(crate) fn note(&self, error: Option<&io::Error>) {
+        // Nearly always nothing changes, and then nothing is locked.
+        if error.is_none() && !self.failing.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut problem = self.problem.lock().unwrap_or_else(PoisonError::into_inner);
+        *problem = error.map(ToString::to_string);
+        self.failing.store(error.is_some(), Ordering::Relaxed);
     }
 
     pub(crate) fn write(&self, mut file: &File, bytes: &[u8]) -> io::Result<()> {

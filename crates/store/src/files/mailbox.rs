@@ -99,13 +99,12 @@ pub(crate) fn post(
     line.sum = Some(line.own_sum().map_err(|e| posting(e.into()))?.into());
     let mut bytes = serde_json::to_vec(&line).map_err(|e| posting(e.into()))?;
     bytes.push(b'\n');
-    let written = file.write_all(&bytes).and_then(|()| file.sync_data());
+    let place = || if end == 0 { layout.place(&scope.tenant, trace) } else { Ok(()) };
+    let written = file.write_all(&bytes).and_then(|()| file.sync_data()).and_then(|()| place());
     if let Err(e) = written {
+        // What is refused must not be read.
         let _ = file.set_len(end);
         return Err(posting(e));
-    }
-    if end == 0 {
-        layout.place(&scope.tenant, trace).map_err(posting)?;
     }
     Ok(id)
 }

@@ -286,6 +286,10 @@ impl Store for FilesStore {
         })
     }
 
+    fn problem(&self) -> Option<String> {
+        self.inner.options.disk.problem()
+    }
+
     fn subscribe(&self, scope: &Scope, trace: &TraceId) -> Result<tokio_watch::Receiver<EventId>, StoreError> {
         self.inner.watchers.subscribe(&scope.tenant, trace)
     }

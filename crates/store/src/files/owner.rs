@@ -44,6 +44,7 @@ pub(crate) fn lease(inner: &Inner, tenant: &TenantId, trace: &TraceId, create: b
     changes::note(&layout.changes(), tenant, trace);
     let path = layout.log(tenant, trace);
     let file = open_or_make(&path).map_err(opening)?;
+    inner.commits.take_back(tenant, trace, &file).map_err(opening)?;
     let scan = log::scan_file(&file, 0, Some((0, HeadHash::genesis(tenant, trace)))).map_err(opening)?.settled();
     let (good, torn) = (scan.good, scan.torn);
     inner.marks.set(tenant, trace, &file, &scan, good as u64);

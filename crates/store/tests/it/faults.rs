@@ -115,8 +115,8 @@ async fn a_full_disk_gives_unknown_and_loses_nothing_that_was_acknowledged() {
         disk.set_left(u64::MAX);
         drop(owner);
         let Opened { lease: owner, log } = lease(store).await;
-        assert!(log.head >= head && log.damage.is_none(), "{left} bytes left: {log:?}");
-        assert_eq!(log.tail_cut.is_some(), left > 0, "{left} bytes left");
+        // What the disk had room for is taken back: no sync made it durable.
+        assert_eq!((log.head, &log.damage, &log.tail_cut), (head, &None, &None), "{left} bytes left: {log:?}");
         head = log.head + 1;
         assert_eq!(store.append(&owner, log.head, events(head, head)).await, Appended::Committed { head });
     }
@@ -124,14 +124,25 @@ async fn a_full_disk_gives_unknown_and_loses_nothing_that_was_acknowledged() {
 }
 
 #[tokio::test]
-async fn a_failed_sync_gives_unknown() {
+async fn a_failed_sync_gives_unknown_and_leaves_nothing_that_a_later_sync_would_pass_over() {
     let disk = Arc::new(Disk::default());
     let home = Home::with(Options { disk: Arc::clone(&disk), ..Options::default() });
     let owner = lease(&home.store).await.lease;
+    assert_eq!(home.store.append(&owner, 0, events(1, 1)).await, Appended::Committed { head: 1 });
+    assert_eq!(home.store.problem(), None);
     disk.set_syncs_fail(true);
-    assert!(unknown(&home.store.append(&owner, 0, events(1, 1)).await));
+    assert!(unknown(&home.store.append(&owner, 1, events(2, 3)).await));
+    assert_eq!(home.store.problem().as_deref(), Some("input/output error"));
+    assert_eq!(home.store.append(&owner, 1, events(2, 3)).await, Appended::Refused(Refused::Lost));
+    drop(owner);
+    let Opened { lease: owner, log } = lease(&home.store).await;
+    assert_eq!((log.events, log.tail_cut), (events(1, 1), None));
+    assert!(unknown(&home.store.append(&owner, 1, events(2, 3)).await));
+    drop(owner);
     disk.set_syncs_fail(false);
-    assert_eq!(home.store.append(&owner, 0, events(1, 1)).await, Appended::Refused(Refused::Lost));
+    let owner = lease(&home.store).await.lease;
+    assert_eq!(home.store.append(&owner, 1, events(2, 3)).await, Appended::Committed { head: 3 });
+    assert_eq!(home.store.problem(), None);
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 mod conversations;
 mod damage;
+mod disks;
 mod faulty_servers;
 mod injections;
 mod loops;
