@@ -11,7 +11,7 @@ SEEDS ?= 10000
 # The tests mostly wait for the processes that they start, so more of them run at a time than there are cores.
 THREADS ?= $(shell echo $$(( 2 * $$(nproc 2>/dev/null || echo 2) )))
 
-.PHONY: check run serve quick build dist test test-tools test-rust lint ui ui-built ui-browser debian-packages \
+.PHONY: check core-test tree run serve quick build dist test test-tools test-rust lint ui ui-built ui-browser debian-packages \
 	mcp-servers skills-ref schemathesis openai-sdk hardening clients-test cluster packages-test release-repro conformance everything \
 	skill-collections simulation mutants advisories sbom bench clean
 
@@ -19,7 +19,14 @@ THREADS ?= $(shell echo $$(( 2 * $$(nproc 2>/dev/null || echo 2) )))
 check:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --lib --bins --locked -- -D warnings
+	$(CARGO) build --quiet --locked -p xtask
+	$(MAKE) -j2 -O core-test tree
+
+core-test:
 	RUST_TEST_THREADS=$(THREADS) $(CARGO) test --quiet --locked -p mainpath-core -p mainpath-policy -p mainpath-store -p mainpath-runtime
+
+## The rules of the tree, what is depended on, and the lines of code of each crate.
+tree:
 	$(CARGO) xtask tidy
 	$(CARGO) xtask deps
 	$(CARGO) xtask lines
