@@ -237,9 +237,9 @@ mutants:
 	MAINPATH_SEEDS=60 $(CARGO) mutants -p mainpath-core -p mainpath-policy -j1 --timeout 20 \
 		-- --lib --tests --examples -- --skip what_is_called_a_way_round_is_one_in_real_bash
 
-# What the tests use of Debian's packages: redis-server, promtool (it checks the format of /metrics) and Chromium. One call installs what is
-# missing, since apt-get runs once at a time.
-DEBIAN := $(if $(shell command -v redis-server),,redis-server) $(if $(shell command -v promtool),,prometheus) \
+# What the tests use of Debian's packages: redis-server, promtool (it checks the format of /metrics), Chromium, and strace, which makes system
+# calls fail. One call installs what is missing, since apt-get runs once at a time.
+DEBIAN := $(if $(shell command -v redis-server),,redis-server) $(if $(shell command -v strace),,strace) $(if $(shell command -v promtool),,prometheus) \
 	$(if $(shell command -v chromium || command -v chromium-browser || command -v google-chrome),,chromium)
 debian-packages:
 	@[ -z "$(strip $(DEBIAN))" ] || { apt-get update -qq && apt-get install -y -qq --no-install-recommends $(DEBIAN) >/dev/null; }
