@@ -227,7 +227,7 @@ impl Host {
         config.model.iter().chain(&config.fallback).map(String::as_str)
     }
 
-    /// Whether any caller may name this model: it is of a known provider, or one that the owner configured. Other names choose where a
+    /// Returns true if any caller may name this model: its provider is known, or the owner configured it. Other names choose where a
     /// conversation goes (an address), or which file or trace is read (a script, a recording).
     #[cfg(feature = "home")]
     pub fn is_model_of_owner(&self, model: &str) -> bool {

@@ -95,7 +95,7 @@ impl Served {
         Ok(json!({"trace": trace, "status": "started", "model": model, "workspace": workspace}))
     }
 
-    /// Whether a client may name this model: the client's own model writes the name.
+    /// Checks a model's name that a client gives. The client's own model may have written it.
     fn may_name(&self, model: &str) -> bool {
         self.args.model.as_deref() == Some(model) || self.host.is_model_of_owner(model)
     }

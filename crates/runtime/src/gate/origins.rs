@@ -363,7 +363,7 @@ fn pieces(word: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What follows an escape that this sign begins.
+/// Returns the text after an escape that starts with this sign.
 fn unescaped(sign: char, part: &str) -> Option<&str> {
     let digits = match (sign, part.chars().next()?) {
         ('%', _) => 0..2,

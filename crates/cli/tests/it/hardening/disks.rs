@@ -31,8 +31,8 @@ fn run(place: &Place, server: &ModelServer, call: &str, error: &str, when: &str)
     finish(failing(place, call, error, when, &["run", "--yes", "--model", &model, "Do it."]), None)
 }
 
-/// What must hold after any failure: no panic, every command ran at most once and in its order, the log verifies, and without failures
-/// the run comes to its end.
+/// Checks the invariants after any failure: no panic, each command ran at most once and in order, the log verifies, and the run ends once
+/// no call fails.
 fn comes_to_its_end(place: &Place, done: &Done, what: &str) {
     assert!(!done.err.contains("panicked") && done.code != 101, "{what}: {done:#?}");
     let effects = |place: &Place| place.text("effects").lines().map(String::from).collect::<Vec<_>>();
