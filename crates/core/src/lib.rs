@@ -88,10 +88,10 @@ pub use report::{Ending, degraded_answer, ending, status};
 pub use run::Run;
 pub use run::progress::Progress;
 pub use skills::{SKILLS_A_TURN, SkillRow, Skills};
-pub use state::State;
 pub use state::branch::{Branch, Hidden};
 pub use state::position::{Counts, Ended, MailCursor, Position};
 pub use state::spec::{ModelHead, SpecHead, ToolHead};
+pub use state::{State, is_cut_start};
 
 /// The JSON Schema (2020-12) of every public type of this crate that crosses a boundary, by name.
 pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {

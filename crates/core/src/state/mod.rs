@@ -8,7 +8,7 @@ use crate::{
     Approvals, BetweenRuns, Branch, Calls, Children, Context, Counting, Counts, Ended, Goals, Inbox, ModelCall,
     Position, Queues, Reminders, Run, Skills, SpecHead, ToolHead, Tree, Turn, Window,
 };
-use mainpath_types::{BranchKind, EffectClass, FinishReason, Limits, Millis, Seq, Spent, TraceId};
+use mainpath_types::{BranchKind, EffectClass, Event, EventKind, FinishReason, Limits, Millis, Seq, Spent, TraceId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -77,12 +77,16 @@ pub struct State {
     pub spent: Spent,
 }
 
-impl State {
-    /// Whether no message was ever taken in: the log ends within what a trace begins with.
-    pub fn is_without_message(&self) -> bool {
-        self.run.is_none() && self.counts.runs == 0 && self.tree.head.is_none() && self.queues.is_empty()
-    }
+/// Returns true if a log holds only a part of the batch that a trace starts with. The first message is the last input of that batch, so
+/// only the agent's definition and its preloaded skills come before it. Any other event shows that the start was complete.
+pub fn is_cut_start(events: &[Event]) -> bool {
+    let precedes_message = |event: &Event| {
+        matches!(event.kind, EventKind::SpecChanged(_) | EventKind::SkillSelected(_) | EventKind::TailCut(_))
+    };
+    events.iter().all(precedes_message)
+}
 
+impl State {
     /// The state of a trace whose log is empty.
     pub fn new(trace: TraceId) -> State {
         State {

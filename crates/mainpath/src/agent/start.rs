@@ -4,7 +4,7 @@ use super::builder::{Agent, Parts};
 use crate::skills::{preloads, select_named};
 use crate::values::not_empty;
 use crate::{Error, ErrorKind, Host, Run, Trace};
-use mainpath_core::Machine;
+use mainpath_core::is_cut_start;
 use mainpath_providers::history::Loose;
 use mainpath_runtime::import::{Origin, import};
 use mainpath_runtime::{Mail, RuntimeError, new_trace_id};
@@ -153,8 +153,10 @@ async fn started(host: &Host, once: Option<&Once>, id: &TraceId) -> Result<Optio
         let problem = format!("the key was used for another request before, which made trace {id}");
         return Err(Error::new(ErrorKind::Reused, problem));
     }
-    let is_cut = Machine::fold(id.clone(), &log.events).state().is_without_message();
-    if is_cut && host.store().driver(host.scope(), id).await?.is_none() && host.at(id).mail(0).await?.is_empty() {
+    if is_cut_start(&log.events)
+        && host.store().driver(host.scope(), id).await?.is_none()
+        && host.at(id).mail(0).await?.is_empty()
+    {
         // The process was killed in the middle of the first write: it is written again.
         return Ok(None);
     }

@@ -27,7 +27,7 @@ use crate::prepared::{Prepared, in_run};
 use crate::prompt::prefix::Prefix;
 use crate::shared::Shared;
 use crate::stream::hub::Handle;
-use mainpath_core::{Bodies, EffectKey, InputKind, Log, Machine, Packer, TimerKey, arguments_in};
+use mainpath_core::{Bodies, EffectKey, InputKind, Log, Machine, Packer, TimerKey, arguments_in, is_cut_start};
 use mainpath_policy::AtStop;
 use mainpath_store::{Lease, Opened, ReadLog, Scope, ScopedStore, Store, StoreError, TraceStore};
 use mainpath_types::{BlobHash, CallId, EventId, EventKind, MailId, Millis, Spec, TraceId};
@@ -125,15 +125,9 @@ struct Task {
     text: String,
 }
 
-/// Whether a log holds only a part of the batch that a trace begins with: the process was killed in the middle of its first write.
-async fn is_cut_beginning(
-    store: &dyn Store,
-    scope: &Scope,
-    trace: &TraceId,
-    log: &ReadLog,
-) -> Result<bool, StoreError> {
-    let is_whole = log.read_only() || !Machine::fold(trace.clone(), &log.events).state().is_without_message();
-    Ok(!is_whole && store.mail(scope, trace, 0).await?.is_empty())
+/// Returns true if the process was killed in the middle of the first write of a trace, and nothing was sent to the trace.
+async fn is_unsent_start(store: &dyn Store, scope: &Scope, trace: &TraceId, log: &ReadLog) -> Result<bool, StoreError> {
+    Ok(!log.read_only() && is_cut_start(&log.events) && store.mail(scope, trace, 0).await?.is_empty())
 }
 
 impl Driver {
@@ -148,7 +142,7 @@ impl Driver {
         let store = &shared.config.store;
         let mut opened = store.lease(&scope, trace, create).await?;
         if create && !opened.log.events.is_empty() {
-            if !is_cut_beginning(&**store, &scope, trace, &opened.log).await? {
+            if !is_unsent_start(&**store, &scope, trace, &opened.log).await? {
                 opened.lease.release();
                 return Err(DriveError::Exists(trace.clone()));
             }
