@@ -110,6 +110,7 @@ impl From<RuntimeError> for Error {
     fn from(error: RuntimeError) -> Error {
         match error {
             RuntimeError::Store(error) => error.into(),
+            RuntimeError::Changed(_) => Error::new(ErrorKind::Busy, error.to_string()),
             RuntimeError::Exists(_) => Error::new(ErrorKind::Refused, error.to_string()),
             RuntimeError::Refused(refusal) => Error::new(ErrorKind::Refused, refusal.to_string()),
             RuntimeError::Unwritable { problem, cause } if is_no_room(cause) => {

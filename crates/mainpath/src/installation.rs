@@ -78,12 +78,12 @@ impl Installation {
         let (client, secret) = (Client::new(&home.config.net), |name: &str| home.secret(name));
         home.check_values()?;
         let build = |hook: &HookEntry| {
-            let built = hook.build(&launcher, &client, &secret);
+            let built = hook.build(home, &launcher, &client);
             built.map_err(|why| home.wrong_at(hook.name.span().start, why))
         };
         let hooks = home.config.hooks.iter().map(build).collect::<Result<Vec<Hook>, Error>>()?;
         let build = |hook: &ContextHookEntry| {
-            let built = hook.build(&launcher, &client, &secret);
+            let built = hook.build(home, &launcher, &client);
             built.map_err(|why| home.wrong_at(hook.name.span().start, why))
         };
         let context = home.config.context_hooks.iter().map(build).collect::<Result<Vec<_>, Error>>()?;

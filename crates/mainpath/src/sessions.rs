@@ -4,14 +4,18 @@
 use crate::Installation;
 use crate::{Error, Host, Logs, Trace};
 use mainpath_runtime::Vault;
-use mainpath_sessions::{Around, FilePlace, Session, SessionError, SessionPlace, Sessions};
+use mainpath_sessions::{Around, FilePlace, Session, SessionError, SessionPlace, Sessions, Turn};
 #[cfg(feature = "home")]
 use mainpath_sessions::{RedisPlace, RedisServer, SqlitePlace, prepare};
 use mainpath_store::scheduler::system_clock;
 use mainpath_types::{Millis, TraceId};
+use std::time::Duration;
 
 /// How many messages are prepared where nothing is said.
 const WINDOW: u32 = 20;
+/// How often a process that waits for its turn polls.
+const LOOK: Duration = Duration::from_millis(50);
+
 /// The sessions of this installation, and where they are mirrored.
 pub struct Held {
     /// The pointers.
@@ -36,6 +40,23 @@ impl Held {
     pub fn around<'a>(&'a self, logs: &'a Logs, vault: &'a Vault) -> Around<'a> {
         let (store, scope) = (&*logs.store, &logs.scope);
         Around { store, scope, vault, sessions: &self.sessions, place: &*self.place, now: system_clock() }
+    }
+
+    /// Waits until no other process runs with this session. `tell` is called once, before it waits.
+    ///
+    /// # Errors
+    /// It is no name, or its lock file cannot be written.
+    pub async fn turn(&self, name: &str, tell: impl FnOnce()) -> Result<Turn, Error> {
+        let mut tell = Some(tell);
+        loop {
+            if let Some(turn) = self.sessions.try_turn(name)? {
+                return Ok(turn);
+            }
+            if let Some(tell) = tell.take() {
+                tell();
+            }
+            tokio::time::sleep(LOOK).await;
+        }
     }
 
     /// A session for a run, made if there is none, and the trace that it goes on with.
@@ -95,6 +116,11 @@ impl Host {
             Some(trace) => Ok(Some(self.trace(trace).await?)),
             None => Ok(None),
         }
+    }
+
+    /// Takes the turn of a session; see [`Sessions::try_turn`]. Errors: as its, or traces are not kept in files.
+    pub fn try_session_turn(&self, name: &str) -> Result<Option<Turn>, Error> {
+        Ok(sessions(self.files()?).try_turn(name)?)
     }
 
     /// Has a session go on with this trace from now on; it is made if there is none of this name. Errors: as [`Host::session`]'s, or

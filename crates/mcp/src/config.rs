@@ -2,6 +2,7 @@
 
 use crate::entry::Entry;
 use crate::names;
+use mainpath_types::FileAccess;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -92,7 +93,8 @@ impl Servers {
         match entries(&file) {
             Ok(Some((entries, notes))) => {
                 warnings.extend(notes);
-                for (name, entry) in entries {
+                for (name, mut entry) in entries {
+                    warnings.extend(confine(&name, &file, &mut entry));
                     match configured(&name, &file, entry, true) {
                         Ok(one) => drop(found.insert(name, one)),
                         Err(problem) => warnings.push(problem),
@@ -106,9 +108,14 @@ impl Servers {
             found.insert(name.clone(), configured(name, config_file, entry.clone(), false)?);
         }
         if let Some(file) = run_file {
+            let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.into());
+            let is_in_workspace = real(file).starts_with(real(workspace));
             let (entries, notes) =
                 entries(file)?.ok_or_else(|| format!("{}: there is no such file", file.display()))?;
-            for (name, entry) in entries {
+            for (name, mut entry) in entries {
+                if is_in_workspace {
+                    warnings.extend(confine(&name, file, &mut entry));
+                }
                 // What is not known of the file may be why something is missing.
                 let why =
                     |problem: String| std::iter::once(problem).chain(notes.clone()).collect::<Vec<_>>().join("; ");
@@ -118,6 +125,20 @@ impl Servers {
         }
         Ok(Servers { servers: found.into_values().collect(), warnings })
     }
+}
+
+/// Confines a server of a file in the workspace, which an agent can change together with the programs that it names. Returns a line about
+/// it where the file asks for no sandbox.
+fn confine(name: &str, file: &Path, entry: &mut Entry) -> Option<String> {
+    if entry.sandbox != Some(FileAccess::Full) {
+        return None;
+    }
+    entry.sandbox = Some(FileAccess::WorkspaceWrite);
+    let name = crate::clean::line(name, 80);
+    Some(format!(
+        "{}: the MCP server {name:?} runs in the sandbox: only a file outside the workspace, such as config.toml, can set sandbox = \"full\"",
+        file.display()
+    ))
 }
 
 /// The entries of a file, and what is to be said of them.

@@ -24,7 +24,8 @@ pub struct Entry {
     /// Its environment beside the usual one. Secrets reach it only by being named here: `KEY = "${KEY}"`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// The folder it is started in; a relative one begins in the workspace, which is also the default.
+    /// The folder it is started in. A relative one begins in the workspace, which is also the default; with `sandbox = "full"` in the
+    /// user's home.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
     /// Where an HTTP server is.
@@ -51,7 +52,7 @@ pub struct Entry {
     /// How long it may take to come up, in seconds. Default: 30.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub startup_timeout_s: Option<u64>,
-    /// What its process may do with files. Default: change the workspace.
+    /// What its process may do with files. Default: change the workspace. `full` counts only in a file outside the workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<FileAccess>,
     /// Whether its process has a network. Default: no.

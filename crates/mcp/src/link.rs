@@ -5,7 +5,7 @@ use crate::bounded::{Bounded, MESSAGE_BYTES};
 use crate::config::Configured;
 use crate::start::{Process, Start, Started, Starter};
 use crate::variables::expand;
-use mainpath_types::Confinement;
+use mainpath_types::{Confinement, FileAccess};
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ErrorData, Implementation, ListRootsResult, ProgressNotificationParam,
     ProgressToken, ProtocolVersion, Root,
@@ -186,16 +186,20 @@ fn plan(server: &Configured, around: &Around) -> Result<Start, String> {
     let command = entry.command.iter().chain(&entry.args).map(full).collect::<Result<Vec<_>, _>>()?;
     let env = entry.env.iter().map(|(name, value)| Ok((OsString::from(name), OsString::from(full(value)?))));
     let env = env.collect::<Result<Vec<_>, String>>()?;
+    let (is_owned, files) = (server.file.is_absolute() && !server.foreign, entry.sandbox.unwrap_or_default());
+    let home = (around.variables)("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from);
+    // A program outside the sandbox must load nothing from the workspace.
+    let base = if is_owned && files == FileAccess::Full { &home } else { &around.workspace };
     let folder = match &entry.cwd {
-        Some(folder) => around.workspace.join(expand(&folder.to_string_lossy(), &*around.variables)?),
-        None => around.workspace.clone(),
+        Some(folder) => base.join(expand(&folder.to_string_lossy(), &*around.variables)?),
+        None => base.clone(),
     };
     if !folder.is_dir() {
         return Err(format!("its folder {} is not there", folder.display()));
     }
-    let confinement = Confinement { files: entry.sandbox.unwrap_or_default(), network: entry.network.unwrap_or(false) };
+    let confinement = Confinement { files, network: entry.network.unwrap_or(false) };
     let id = format!("mcp/{}", server.name);
-    Ok(Start { id, words: command.into_iter().map(Into::into).collect(), folder, env, confinement })
+    Ok(Start { id, words: command.into_iter().map(Into::into).collect(), folder, env, confinement, is_owned })
 }
 
 /// The client for an HTTP server.

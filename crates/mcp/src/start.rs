@@ -21,6 +21,8 @@ pub struct Start {
     pub env: Vec<(OsString, OsString)>,
     /// Its bounds.
     pub confinement: Confinement,
+    /// Whether a file of the owner names the server: not the workspace's, and not the program that embeds this.
+    pub is_owned: bool,
 }
 
 /// A process that runs.

@@ -17,6 +17,9 @@ pub enum RuntimeError {
     /// A trace was to be begun under an id that another one has, or is just being given.
     #[error("there is a trace {0} already; it was not begun again, and nothing was added to it")]
     Exists(TraceId),
+    /// Another process has continued the trace since its log was read.
+    #[error("trace {0} was changed by another process in the meantime; try again")]
+    Changed(TraceId),
     /// The log cannot be written.
     #[error("{problem}")]
     Unwritable {
@@ -49,6 +52,7 @@ impl From<DriveError> for RuntimeError {
             DriveError::Store(error) => RuntimeError::Store(error),
             DriveError::Refused(refusal) => RuntimeError::Refused(refusal),
             DriveError::Exists(trace) => RuntimeError::Exists(trace),
+            DriveError::Changed(trace) => RuntimeError::Changed(trace),
             DriveError::Unwritable { cause, .. } | DriveError::NotBegun { cause, .. } => {
                 RuntimeError::Unwritable { problem: error.to_string(), cause }
             }

@@ -51,7 +51,7 @@ pub use observer::{Observer, Taken, TraceObserver};
 pub use prompt::notes::framed_notes;
 pub use prompt::prompts::{PromptError, text_protocol_prompt};
 pub use prompt::texts::{Events, Hydrated};
-pub use runtime::{Runtime, new_trace_id, post};
+pub use runtime::{Runtime, TakenTrace, new_trace_id, post};
 pub use secrets::{BadForm, Vault};
 pub use stream::hub::{Live, Phase, Waiting};
 pub use stream::streamed::{Streamed, rest_of};

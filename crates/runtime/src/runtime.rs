@@ -1,9 +1,9 @@
 //! Many traces in one process: starting, waking and watching them.
 
 use crate::config::Config;
-use crate::driver::Driver;
 use crate::driver::drive::Parked;
 use crate::driver::error::DriveError;
+use crate::driver::{Driver, Opening};
 use crate::error::RuntimeError;
 use crate::mail::Mail;
 use crate::observer::Observer;
@@ -14,7 +14,7 @@ use crate::shared::Shared;
 use crate::stream::hub::{Driving, Handle, Phase};
 use crate::stream::watcher::Watcher;
 use mainpath_core::InputKind;
-use mainpath_store::{Letter, Once, Scope, StoreError, TraceStore, is_no_room};
+use mainpath_store::{Letter, Once, Owner, Scope, StoreError, TraceStore, is_no_room};
 use mainpath_types::{BadName, EventId, MailId, Millis, Principal, Spec, TenantId, TraceId, format_time};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -98,13 +98,30 @@ impl Runtime {
         self.shared.wake(&scope.tenant, trace);
     }
 
+    /// Takes a trace whose log ends with event `head`, without driving it yet: what the caller sends now is read by this process, and
+    /// nothing is sent where the trace cannot be taken.
+    ///
+    /// # Errors
+    /// [`StoreError::Held`] while this process or another one drives it; [`RuntimeError::Changed`] if its log has another head.
+    pub async fn take(&self, scope: &Scope, trace: &TraceId, head: EventId) -> Result<TakenTrace, RuntimeError> {
+        self.listener.keep(&self.shared);
+        let handle = self.shared.handle(&scope.tenant, trace);
+        let Some(driving) = Driving::begin(&handle) else {
+            return Err(StoreError::Held { trace: trace.clone(), by: Owner::ThisProcess }.into());
+        };
+        let scope = Scope { tenant: scope.tenant.clone(), principal: Principal::system() };
+        let (shared, opening) = (Arc::clone(&self.shared), Opening::At(head));
+        let driver = Driver::open(shared, Arc::clone(&handle), scope, trace, opening).await?;
+        Ok(TakenTrace { shared: Arc::clone(&self.shared), handle, driving, driver: Box::new(driver) })
+    }
+
     /// Takes in one thing that was sent to a trace that nobody drives, and what is demanded by it: a run is ended, a plan
     /// changed, a conversation begun anew or summarised. What else waits goes on waiting, and no run goes on.
     pub async fn settle(&self, scope: &Scope, trace: &TraceId, mail: MailId) -> Result<(), RuntimeError> {
         // Unknown to the listener for wakes: nobody drives the trace on when this is done.
         let handle = Arc::new(Handle::default());
         let scope = Scope { tenant: scope.tenant.clone(), principal: Principal::system() };
-        let mut driver = Driver::open(Arc::clone(&self.shared), handle, scope, trace, false).await?;
+        let mut driver = Driver::open(Arc::clone(&self.shared), handle, scope, trace, Opening::Any).await?;
         driver.read_only(mail);
         let done = driver.drive().await;
         driver.release();
@@ -174,6 +191,24 @@ impl Runtime {
     }
 }
 
+/// A trace that this process has taken and does not drive yet. Dropping it releases the trace.
+pub struct TakenTrace {
+    shared: Arc<Shared>,
+    handle: Arc<Handle>,
+    driving: Driving,
+    driver: Box<Driver>,
+}
+
+impl TakenTrace {
+    /// Drives the trace, beginning with what was sent to it. Returns at once; see [`Watcher::phase`] for how it goes.
+    pub fn drive(self) {
+        let TakenTrace { shared, handle, driving, driver } = self;
+        handle.phase.send_replace(Phase::Running);
+        let (tenant, trace) = driver.names();
+        shared.spawn(tenant, trace, handle, driving, Some(driver));
+    }
+}
+
 /// What a trace begins with.
 struct Beginning {
     begun: Begun,
@@ -214,7 +249,7 @@ impl Shared {
         handle: &Arc<Handle>,
     ) -> Result<Driver, DriveError> {
         let Beginning { begun: Begun { spec, prepared }, said } = beginning;
-        let opened = Driver::open(Arc::clone(self), Arc::clone(handle), scope.clone(), trace, true).await;
+        let opened = Driver::open(Arc::clone(self), Arc::clone(handle), scope.clone(), trace, Opening::New).await;
         let mut driver = opened.map_err(DriveError::of_beginning)?;
         let mut beginning = vec![InputKind::SetSpec { spec, by: Some(scope.principal.clone()) }];
         let begun = async {
@@ -314,7 +349,7 @@ impl Shared {
         let mut driver = match driver {
             Some(driver) => driver,
             None => {
-                let opened = Driver::open(Arc::clone(self), Arc::clone(handle), scope.clone(), trace, false);
+                let opened = Driver::open(Arc::clone(self), Arc::clone(handle), scope.clone(), trace, Opening::Any);
                 Box::new(Box::pin(opened).await?)
             }
         };

@@ -15,6 +15,7 @@ mod pointers;
 mod redis_place;
 #[cfg(feature = "mirrors")]
 mod sqlite_place;
+mod turn;
 mod waiting;
 
 pub use calls::{Added, Adopted, Around, Prepared, adopt, persist, prepare, settle, summary};
@@ -25,3 +26,4 @@ pub use pointers::{Session, SessionError, Sessions};
 pub use redis_place::{RedisPlace, RedisServer};
 #[cfg(feature = "mirrors")]
 pub use sqlite_place::SqlitePlace;
+pub use turn::Turn;

@@ -170,7 +170,8 @@ impl Sessions {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(SessionError::Unknown(name.into())),
             done => done.map_err(io(format!("remove {}", file.display()))),
         }?;
-        gone(&self.folder.join(format!("{name}.lock")))
+        gone(&self.folder.join(format!("{name}.lock")))?;
+        gone(&self.folder.join(format!("{name}.turn")))
     }
 
     fn file(&self, name: &str) -> Result<PathBuf, SessionError> {

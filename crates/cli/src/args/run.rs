@@ -24,6 +24,9 @@ pub struct RunArgs {
     /// Continue the session with this name; a new or expired session starts a new trace
     #[arg(long, value_name = "NAME", conflicts_with_all = ["trace", "continue"])]
     pub session: Option<String>,
+    /// Refuse, instead of waiting, if another run of the session is under way
+    #[arg(long, requires = "session")]
+    pub no_wait: bool,
     #[command(flatten)]
     pub attach: AttachArgs,
     #[command(flatten)]

@@ -9,7 +9,7 @@ use crate::runs::driven::warn;
 use crate::runs::follow::is_attended;
 use crate::runs::given::given;
 use crate::runs::go_on::go_on;
-use crate::runs::held::{mirror, tell};
+use crate::runs::held::{mirror, tell, turn};
 use crate::runs::rules::opened;
 use crate::runs::task::{Task, has_input, message, read_all};
 use crate::ui::text::{one_line, were};
@@ -30,8 +30,9 @@ pub async fn run(mut args: RunArgs, file: &Path) -> Result<Exit, Failure> {
     let task = task(&args, file)?;
     let app = opened(&args.agent)?;
     let held = args.session.as_ref().map(|_| Held::new(&app.logs)).transpose()?;
-    let mut session = None;
+    let (mut session, mut _turn) = (None, None);
     if let (Some(held), Some(name)) = (&held, &args.session) {
+        _turn = Some(turn(held, name, args.no_wait).await?);
         let (known, trace) = held.for_run(&app.logs, name)?;
         if let Some(trace) = trace {
             return Err(Failure::usage(format!(

@@ -6,7 +6,7 @@ use crate::args::run::RunArgs;
 use crate::commands::{conversation, elsewhere};
 use crate::exit::{Exit, Failure};
 use crate::runs::go_on::{closed, go_on, keep_mode, to_resume};
-use crate::runs::held::mirror;
+use crate::runs::held::{mirror, turn};
 use crate::runs::rules::opened;
 use crate::runs::start::begin;
 use crate::runs::task::task;
@@ -38,6 +38,7 @@ pub async fn run(mut args: RunArgs) -> Result<Exit, Failure> {
     let app = opened(&args.agent)?;
     let Some(name) = &args.session else { return begin(&app, &args, task, None).await };
     let held = Held::new(&app.logs)?;
+    let _turn = turn(&held, name, args.no_wait).await?;
     elsewhere::adopt_unknown(&app, &held, name, &args.agent).await?;
     let (mut session, known) = held.for_run(&app.logs, name)?;
     let trace = match known {

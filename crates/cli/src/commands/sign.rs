@@ -5,6 +5,7 @@ use crate::ui::out::out;
 use crate::ui::person::person_only;
 use clap::Args;
 use mainpath::proof::{OwnerKey, Witness, sign as sign_head};
+use mainpath::sandbox::{OwnerProgram, shell_words};
 use mainpath::store::scheduler::system_clock;
 use mainpath::{Home, Logs};
 use rustix::fs::{Access, access};
@@ -70,7 +71,9 @@ pub async fn sign(args: SignArgs) -> Result<Exit, Failure> {
     }
     // Those that are named come in place of those of the configuration.
     if args.witness.is_some() || args.witness_command.is_some() {
-        let command = args.witness_command.map(Witness::Command);
+        let folder = std::env::current_dir()?;
+        let typed = |command: String| Witness::Command(OwnerProgram::typed(shell_words(&command), &folder));
+        let command = args.witness_command.map(typed);
         signing.witnesses = args.witness.map(Witness::File).into_iter().chain(command).collect();
     }
     let mut traces = Vec::new();

@@ -19,15 +19,20 @@ use mainpath::Installation;
 use mainpath::agent::{self, ModeFor};
 use mainpath::core::{EffectKey, State, pending};
 use mainpath::imported::is_folder_unchosen;
+use mainpath::mcp::Mcp;
 use mainpath::policy::{BREAKPOINT, is_asked_by_default};
 use mainpath::presets::check_kept;
-use mainpath::runtime::{Mail, Runtime};
+use mainpath::runtime::{Mail, Runtime, RuntimeError};
 use mainpath::skills::preloads;
 use mainpath::spec_of;
 use mainpath::store::{ReadLog, Store, StoreError};
 use mainpath::types::{ApprovalMode, ERASED, Event, EventKind, FinishReason, MailId, Seq, Spec, TraceId};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How often a process that waits for a trace polls.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// A trace's log and state. A run that somebody stopped, but whose process was gone before it had ended, is closed first: that stop
 /// was for it, and not for what goes on now.
@@ -100,7 +105,18 @@ fn keep(agent: &mut AgentArgs, spec: &Spec, run: Option<u32>) {
     agent.park |= !agent.yes && spec.mode == ApprovalMode::Ask;
 }
 
-/// Carries on with a trace: sends what there is to say, drives it, stays until the end.
+/// What is sent to a trace that continues.
+#[derive(Default)]
+pub struct Said {
+    /// A skill that is loaded first.
+    pub skill: Option<Mail>,
+    /// The message or request.
+    pub mail: Option<Mail>,
+    /// Whether to wait while another process drives the trace. Otherwise that is an error.
+    pub waits: bool,
+}
+
+/// Continues a trace: sends the mail, drives the trace and follows it to the end.
 pub async fn go_on(
     app: &Installation,
     trace: &TraceId,
@@ -108,25 +124,90 @@ pub async fn go_on(
     output: &OutputArgs,
     mail: Option<Mail>,
 ) -> Result<Exit, Failure> {
-    go_on_with(app, trace, agent, output, None, mail).await
+    go_on_with(app, trace, agent, output, Said { mail, ..Said::default() }).await
 }
 
-/// The same, with a skill that is loaded before that is said.
+/// What a trace continues with.
+struct Continuing {
+    log: ReadLog,
+    runtime: Runtime,
+    /// The spec that it needs first.
+    changed: Option<Spec>,
+    /// The skills that it needs first.
+    skills: Vec<Mail>,
+    says_yes: bool,
+}
+
+/// The same with a skill, or for a caller that waits. A caller that is refused has sent nothing.
 pub async fn go_on_with(
     app: &Installation,
     trace: &TraceId,
     agent: &AgentArgs,
     output: &OutputArgs,
-    skill: Option<Mail>,
-    mail: Option<Mail>,
+    said: Said,
 ) -> Result<Exit, Failure> {
-    settled(app, trace).await?;
-    let (log, state) = closed(app, trace).await?;
-    // What cannot work is said before anything is sent: it would change a run behind its driver's back.
-    // Also where somebody sits at its question: what is decided there holds.
-    if let Some(by) = app.logs.driver(trace)? {
-        return Err(StoreError::Held { trace: trace.clone(), by }.into());
+    let (mut mcp, mut has_told) = (None, false);
+    let (Continuing { log, runtime, changed, skills, says_yes }, taken) = loop {
+        settled(app, trace).await?;
+        let busy = match app.logs.driver(trace)? {
+            // Also where somebody sits at its question: what is decided there holds.
+            Some(by) => StoreError::Held { trace: trace.clone(), by }.into(),
+            None => {
+                let ready = continuing(app, trace, agent, output, &said, &mut mcp).await?;
+                match ready.runtime.take(&app.logs.scope, trace, ready.log.head).await {
+                    Ok(taken) => break (ready, taken),
+                    Err(busy @ (RuntimeError::Store(StoreError::Held { .. }) | RuntimeError::Changed(_))) => busy,
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        };
+        if !said.waits {
+            return Err(busy.into());
+        }
+        if !std::mem::replace(&mut has_told, true) {
+            eprintln!("mainpath: waiting until the current run of trace {trace} ends");
+        }
+        tokio::time::sleep(LOOK).await;
+    };
+    announce(trace, output);
+    if !log.erased.is_empty() && !output.json {
+        let (events, places) = match log.erased.len() {
+            1 => ("1 event of this trace was".into(), "its place"),
+            n => (format!("{n} events of this trace were"), "their places"),
+        };
+        eprintln!("! {events} erased; the model sees {ERASED} in {places}");
     }
+    if agent.model.is_some()
+        && let Some(spec) = &changed
+    {
+        warn(app, &spec.model, output);
+    }
+    let spec = changed.map(|spec| Mail::SetSpec { spec: Arc::new(spec) });
+    for mail in spec.iter().chain(&skills).chain(&said.mail) {
+        runtime.send(&app.logs.scope, trace, mail).await?;
+    }
+    if says_yes {
+        approve_waiting(app, &runtime, trace, output).await?;
+    }
+    if agent.no_break && !output.json {
+        tell_stopped(app, trace).await?;
+    }
+    let from = log.head + 1;
+    let follow = Follow::new(app, &runtime, trace, output, from);
+    taken.drive();
+    driven::follow(follow, mcp).await
+}
+
+/// Checks all that can be wrong before anything is sent, and connects the servers.
+async fn continuing(
+    app: &Installation,
+    trace: &TraceId,
+    agent: &AgentArgs,
+    output: &OutputArgs,
+    said: &Said,
+    mcp: &mut Option<Mcp>,
+) -> Result<Continuing, Failure> {
+    let (log, state) = closed(app, trace).await?;
     if let Some(damage) = &log.damage {
         return Err(Failure::error(format!(
             "the log is damaged: {damage}; everything before that can be read; to continue from there in a copy: mainpath fork {trace}"
@@ -138,7 +219,7 @@ pub async fn go_on_with(
     }
     let demo = is_demo(app, trace, &spec.workspace);
     if agent.model.is_none() {
-        check_asked(trace, spec, demo, mail.as_ref())?;
+        check_asked(trace, spec, demo, said.mail.as_ref())?;
     }
     app.prepare_model(agent.model.as_deref().unwrap_or(&spec.model)).await?;
     // What another program recorded names a folder that nobody here has chosen: whoever goes on works where they are.
@@ -152,48 +233,21 @@ pub async fn go_on_with(
     let open = state.run.as_ref().map(|_| state.counts.runs);
     let run = spec.mode_for.filter(|run| mode == ApprovalMode::Yes && open == Some(*run));
     let says_yes = mode == ApprovalMode::Yes;
-    let mode = ModeFor { mode, run };
-    let mcp = if demo { None } else { connect(app, &folder, agent).await? };
-    announce(trace, output);
-    if !log.erased.is_empty() && !output.json {
-        let (events, places) = match log.erased.len() {
-            1 => ("1 event of this trace was".into(), "its place"),
-            n => (format!("{n} events of this trace were"), "their places"),
-        };
-        eprintln!("! {events} erased; the model sees {ERASED} in {places}");
+    if said.mail.is_none() && nothing_left(&state) && unread(&app.logs, trace, &state).await?.is_empty() {
+        return Err(Failure::error(format!("trace {trace} has nothing to continue")));
     }
-    let changed = app.changed(spec, &agent.options()?, &policy, mode)?;
+    if mcp.is_none() && !demo {
+        *mcp = connect(app, &folder, agent).await?;
+    }
+    let changed = app.changed(spec, &agent.options()?, &policy, ModeFor { mode, run })?;
     // Those that this call names, and that are not loaded yet.
     let named = if agent.skill.is_empty() {
         Vec::new()
     } else {
         preloads(changed.as_ref().unwrap_or(spec), app.shelf.as_ref())?
     };
-    let skills: Vec<Mail> = named.into_iter().chain(skill).filter(|mail| !is_loaded(&state, mail)).collect();
-    if let Some(spec) = changed {
-        if agent.model.is_some() {
-            warn(app, &spec.model, output);
-        }
-        runtime.send(&app.logs.scope, trace, &Mail::SetSpec { spec: Arc::new(spec) }).await?;
-    }
-    for skill in &skills {
-        runtime.send(&app.logs.scope, trace, skill).await?;
-    }
-    if let Some(mail) = &mail {
-        runtime.send(&app.logs.scope, trace, mail).await?;
-    } else if nothing_left(&state) && unread(&app.logs, trace, &state).await?.is_empty() {
-        return Err(Failure::error(format!("trace {trace} has nothing to continue")));
-    }
-    if says_yes {
-        approve_waiting(app, &runtime, trace, output).await?;
-    }
-    if agent.no_break && !output.json {
-        tell_stopped(app, trace).await?;
-    }
-    let from = log.head + 1;
-    let follow = Follow::new(app, &runtime, trace, output, from);
-    runtime.resume(&app.logs.scope, trace);
-    driven::follow(follow, mcp).await
+    let skills = named.into_iter().chain(said.skill.clone()).filter(|mail| !is_loaded(&state, mail)).collect();
+    Ok(Continuing { log, runtime, changed, skills, says_yes })
 }
 
 /// Whether a skill is loaded already, with the same text.

@@ -1,12 +1,25 @@
 //! Conversations that sessions hold: kept in step with the run.
 
 use crate::exit::Failure;
-use crate::ui::text::plain;
-use mainpath::Installation;
-use mainpath::named_sessions::{Session, settle};
+use crate::ui::text::{one_line, plain};
+use mainpath::named_sessions::{Session, Turn, settle};
 use mainpath::sessions::{Held, sessions};
 use mainpath::store::scheduler::system_clock;
 use mainpath::types::TraceId;
+use mainpath::{Error, Installation};
+
+/// Waits until no other run of the session is under way. Errors: one is, and the user does not want to wait.
+pub async fn turn(held: &Held, name: &str, no_wait: bool) -> Result<Turn, Failure> {
+    if no_wait {
+        let turn = held.sessions.try_turn(name).map_err(Error::from)?;
+        let busy = || {
+            Failure::error(format!("another run of the session {name} is under way; without --no-wait this one waits"))
+        };
+        return turn.ok_or_else(busy);
+    }
+    let tell = || eprintln!("mainpath: waiting until the current run of the session {} ends", one_line(name));
+    Ok(held.turn(name, tell).await?)
+}
 
 /// Writes what was said since into the mirror, and tells why that cannot be.
 pub async fn mirror(held: &Held, app: &Installation, session: &Session) {

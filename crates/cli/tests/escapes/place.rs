@@ -158,7 +158,9 @@ impl Place {
 
     /// A program as the user starts it, outside.
     pub fn outside(&self, words: &[&str]) -> Command {
-        let mut all = self.first.clone();
+        // Shells cannot heed what the caller of the tests ignores, as those do that start it in the background.
+        let mut all: Vec<String> = ["env", "--default-signal=HUP,INT,QUIT"].map(String::from).into();
+        all.extend(self.first.iter().cloned());
         if geteuid().as_raw() != self.user.uid() {
             let id = self.user.uid();
             all.extend(["setpriv".into(), format!("--reuid={id}"), format!("--regid={id}"), "--clear-groups".into()]);

@@ -285,6 +285,8 @@ fn a_server_is_confined_as_its_entry_says() {
     assert!(usual[&own] != "written" && usual["network"] != "reached", "{usual}");
     let only = reached("sandbox = \"read-only\"\nnetwork = true\n");
     assert!(only[&inside] != "written" && only["network"] == "reached", "{only}");
+    // Outside the sandbox nothing comes from the workspace: it starts in the home.
+    std::fs::copy(place.work.join("server.py"), place.root().join("server.py")).unwrap();
     let full = reached("sandbox = \"full\"\n");
     assert!(is_there(&outside) && full[&own] != "written", "{full}");
     assert!(!is_there(&own));

@@ -39,7 +39,7 @@ impl OutsideGrader {
                 let env = entry.env.filled(&secret).map_err(|why| bad(why.to_string()))?;
                 let program = Program { words: entry.command.clone(), env };
                 let launcher = without_secrets(host);
-                Runner::Command { launcher, program, folder: Some(folder.into()) }
+                Runner::Command { launcher, program, folder: folder.into() }
             }
         };
         Ok(OutsideGrader { runner, suite: suite.name.clone(), name: entry.name.clone() })

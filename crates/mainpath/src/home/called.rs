@@ -1,10 +1,11 @@
 //! Whom an entry of the configuration or of a suite calls: a program or an address, with one JSON object.
 
-use mainpath_net::{Client, Place, Post, Program, Secret, SecretTexts, WebAddress, went_wrong};
-use mainpath_sandbox::{Cage, How, Launcher};
+use super::place::Home;
+use mainpath_net::{Client, Place, Post, Program, SecretTexts, WebAddress, went_wrong};
+use mainpath_sandbox::{Cage, How, Launcher, OwnerProgram};
 use serde_json::Value;
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What an entry says about whom it calls.
@@ -16,13 +17,14 @@ pub(crate) struct Called<'a> {
 }
 
 impl Called<'_> {
-    pub fn build(&self, launcher: &Launcher, client: &Client, secret: Secret<'_>) -> Result<Runner, String> {
+    /// A command starts in the folder of the configuration. Errors: what is wrong with the entry.
+    pub fn build(&self, home: &Home, launcher: &Launcher, client: &Client) -> Result<Runner, String> {
         match (self.url, self.command.is_empty()) {
             (None, false) => {
-                let program = Program { words: self.command.to_vec(), env: Vec::new() };
-                Ok(Runner::Command { launcher: launcher.clone(), program, folder: None })
+                let program = home.owner_program(self.command.to_vec());
+                Ok(Runner::Owned { launcher: launcher.clone(), program })
             }
-            (Some(url), true) => match Post::new(client, url, self.headers, secret) {
+            (Some(url), true) => match Post::new(client, url, self.headers, &|name| home.secret(name)) {
                 Ok(post) => Ok(Runner::Address { post, limit: self.timeout }),
                 Err(why) => Err(format!("cannot be called: {why}")),
             },
@@ -34,9 +36,10 @@ impl Called<'_> {
 
 /// Who is called with a JSON object, and answers with some bytes.
 pub(crate) enum Runner {
-    /// A program of the owner's. It is not confined: it is as trusted as Mainpath itself. It ends when nobody waits for it any
-    /// more. It begins in the folder, or where Mainpath did.
-    Command { launcher: Launcher, program: Program, folder: Option<PathBuf> },
+    /// A program that the configuration names, outside the sandbox. It ends when its future is dropped.
+    Owned { launcher: Launcher, program: OwnerProgram },
+    /// A program of a trusted suite, outside the sandbox, in this folder. It ends when its future is dropped.
+    Command { launcher: Launcher, program: Program, folder: PathBuf },
     /// An address of the owner's: the object is posted to it.
     Address { post: Post, limit: Duration },
 }
@@ -45,10 +48,18 @@ impl Runner {
     /// Calls it. Errors: why it has no answer, in a line.
     pub async fn call(&self, event: &Value, effect_id: &str) -> Result<Vec<u8>, String> {
         match self {
+            Runner::Owned { launcher, program } => {
+                // Without a workspace nothing proves that the program is outside of it.
+                let workspace = event["workspace"].as_str().ok_or("the event names no workspace")?;
+                let folders = [Some(workspace), event["copy_of"].as_str()].into_iter().flatten().map(Path::new);
+                let path = program.check(folders).map_err(|why| format!("it was not started: {why}"))?;
+                let env = vec![("PATH".into(), path.to_string_lossy().into_owned())];
+                let (words, folder) = (program.words().to_vec(), program.folder().into());
+                let command = Runner::Command { launcher: launcher.clone(), program: Program { words, env }, folder };
+                Box::pin(command.call(event, effect_id)).await
+            }
             Runner::Command { launcher, program, folder } => {
-                let here = || std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-                let folder = folder.clone().unwrap_or_else(here);
-                let place = Place { launcher, cage: &Cage::open(), folder: &folder, effect_id };
+                let place = Place { launcher, cage: &Cage::open(), folder, effect_id };
                 let ran = program.run(place, event.to_string().as_bytes(), std::future::pending()).await;
                 let ran = ran.map_err(|error| format!("it could not be started: {error}"))?;
                 let said = last_line([&ran.stderr, &ran.stdout].map(|bytes| String::from_utf8_lossy(bytes)));

@@ -2,8 +2,9 @@
 //! and those that have a word in reminders.
 
 use super::called::{Called, Runner};
+use super::place::Home;
 use super::units::{Time, ToolNamesText};
-use mainpath_net::{Client, Secret, SecretTexts, WebAddress};
+use mainpath_net::{Client, SecretTexts, WebAddress};
 use mainpath_runtime::{ContextHook, Hook, HookPoint, HookRunner, NamedContextHook, OnFailure};
 use mainpath_sandbox::Launcher;
 use mainpath_tools::{Fut, unique_json};
@@ -26,7 +27,7 @@ pub struct HookEntry {
     #[serde(default)]
     #[schemars(with = "Vec<ToolNamesText>")]
     pub tools: Vec<Spanned<ToolNamesText>>,
-    /// The program and its arguments. It reads a JSON object and writes one.
+    /// The program and its arguments. It starts in the folder of `config.toml`, reads a JSON object and writes one.
     #[serde(default)]
     pub command: Vec<String>,
     /// The address, instead of a command. A JSON object is posted to it, and it answers with one.
@@ -43,7 +44,7 @@ pub struct HookEntry {
 
 impl HookEntry {
     /// The hook. Errors: what is wrong with the entry.
-    pub(crate) fn build(&self, launcher: &Launcher, client: &Client, secret: Secret<'_>) -> Result<Hook, String> {
+    pub(crate) fn build(&self, home: &Home, launcher: &Launcher, client: &Client) -> Result<Hook, String> {
         let wrong = |why: &str| Err(format!("the hook {:?} {why}", self.name.get_ref()));
         if !is_name(self.name.get_ref()) {
             return wrong("needs a name of letters, digits, - and _");
@@ -53,7 +54,7 @@ impl HookEntry {
         }
         let timeout = self.timeout.map_or(Duration::from_secs(10), |time| Duration::from_millis(time.0));
         let called = Called { command: &self.command, url: self.url.as_ref(), headers: &self.headers, timeout };
-        let runner = match called.build(launcher, client, secret) {
+        let runner = match called.build(home, launcher, client) {
             Ok(runner) => Arc::new(runner),
             Err(why) => return wrong(&why),
         };
@@ -75,7 +76,8 @@ pub struct ContextHookEntry {
     /// Its name, under which the model is told what it says.
     #[schemars(with = "String")]
     pub name: Spanned<String>,
-    /// The program and its arguments. It reads a JSON object and writes a text, or `{"text": "…"}`.
+    /// The program and its arguments. It starts in the folder of `config.toml`, reads a JSON object and writes a text, or
+    /// `{"text": "…"}`.
     #[serde(default)]
     pub command: Vec<String>,
     /// The address, instead of a command. A JSON object is posted to it, and it answers likewise.
@@ -89,19 +91,14 @@ pub struct ContextHookEntry {
 
 impl ContextHookEntry {
     /// The hook. Errors: what is wrong with the entry.
-    pub(crate) fn build(
-        &self,
-        launcher: &Launcher,
-        client: &Client,
-        secret: Secret<'_>,
-    ) -> Result<NamedContextHook, String> {
+    pub(crate) fn build(&self, home: &Home, launcher: &Launcher, client: &Client) -> Result<NamedContextHook, String> {
         let wrong = |why: &str| Err(format!("the context hook {:?} {why}", self.name.get_ref()));
         if !is_name(self.name.get_ref()) {
             return wrong("needs a name of letters, digits, - and _");
         }
         let timeout = self.timeout.map_or(Duration::from_secs(5), |time| Duration::from_millis(time.0));
         let called = Called { command: &self.command, url: self.url.as_ref(), headers: &self.headers, timeout };
-        match called.build(launcher, client, secret) {
+        match called.build(home, launcher, client) {
             Ok(runner) => Ok(NamedContextHook { name: self.name.get_ref().clone(), timeout, hook: Arc::new(runner) }),
             Err(why) => wrong(&why),
         }

@@ -3,6 +3,7 @@
 use super::place::Home;
 use crate::Error;
 use crate::proof::{OwnerKey, PublicKey, Signing, Witness};
+use mainpath_sandbox::shell_words;
 use std::path::PathBuf;
 
 impl Home {
@@ -23,7 +24,7 @@ impl Home {
                 let wrong = Error::failed("the witness command is empty; leave it out for none");
                 return Err(self.wrong_in(&["sign", "witness_command"], &wrong));
             }
-            command => command.map(Witness::Command),
+            command => command.map(|command| Witness::Command(self.owner_program(shell_words(&command)))),
         };
         let trusted = self.trusted_keys()?;
         Ok(Signing { key, trusted, witnesses: file.into_iter().chain(command).collect(), with_erasures: false })

@@ -6,6 +6,7 @@ use super::units::Time;
 use crate::Error;
 use mainpath_providers::{Registry, Timeouts};
 use mainpath_runtime::{Vault, Worktrees};
+use mainpath_sandbox::OwnerProgram;
 use mainpath_types::TraceId;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -79,6 +80,11 @@ impl Home {
     pub fn protected(&self) -> Vec<PathBuf> {
         let own = [self.data.clone(), self.config_dir().to_path_buf()];
         own.into_iter().chain(self.around.iter().cloned()).collect()
+    }
+
+    /// A command of the configuration that runs outside the sandbox. It starts in the folder of the configuration.
+    pub(crate) fn owner_program(&self, words: Vec<String>) -> OwnerProgram {
+        OwnerProgram::new(words, self.config_dir(), self.protected())
     }
 
     /// Removes the copies of folders in which these traces worked, if there are any. Errors: a file cannot be removed.

@@ -13,6 +13,6 @@ pub struct SignConfig {
     pub trusted: Vec<String>,
     /// A file to which each signed head is added, by its whole path; `~/` is your home. `verify --signed` compares with it.
     pub witness: Option<PathBuf>,
-    /// A command of the shell that gets each signed head on its standard input.
+    /// A command of the shell that gets each signed head on its standard input. It starts in the folder of `config.toml`.
     pub witness_command: Option<String>,
 }

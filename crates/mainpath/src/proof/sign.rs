@@ -4,9 +4,10 @@ use super::check::{HeadFault, verify_signed};
 use super::keys::{OwnerKey, PublicKey};
 use super::statement::{Said, Statement};
 use super::witness::{Witness, Witnessed};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, spec_of};
 use mainpath_store::TraceStore;
 use mainpath_types::Millis;
+use std::path::Path;
 
 /// How heads are signed.
 #[derive(Debug)]
@@ -77,9 +78,14 @@ pub async fn sign(trace: TraceStore<'_>, signing: &Signing, now: Millis) -> Resu
             statement
         }
     };
+    let log = trace.read(1).await?;
+    let folders = spec_of(&log).map_or_else(Vec::new, |spec| {
+        let copied = spec.copy.as_ref().map(|copy| copy.of.as_str());
+        [Some(spec.workspace.as_str()), copied].into_iter().flatten().map(Path::new).collect()
+    });
     let mut untold = Vec::new();
     for witness in &signing.witnesses {
-        untold.extend(witness.tell(&statement).await.err().map(|error| error.message().to_string()));
+        untold.extend(witness.tell(&statement, &folders).await.err().map(|error| error.message().to_string()));
     }
     Ok(Signed { statement, untold })
 }

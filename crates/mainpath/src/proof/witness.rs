@@ -2,6 +2,7 @@
 
 use super::statement::Statement;
 use crate::Error;
+use mainpath_sandbox::OwnerProgram;
 use mainpath_store::read_regular;
 use rustix::fs::{FlockOperation, flock};
 use std::io::{Read, Write};
@@ -19,13 +20,14 @@ const COMMAND_TIME: Duration = Duration::from_secs(60);
 pub enum Witness {
     /// A file, to which the line is added if it is not in it yet.
     File(PathBuf),
-    /// A command of the shell, which gets the line on its standard input. It may get a line again.
-    Command(String),
+    /// A command of the owner, which gets the line on its standard input. It may get a line again.
+    Command(OwnerProgram),
 }
 
 impl Witness {
-    /// Tells it. Errors: the file cannot be written; the command fails, or takes longer than a minute.
-    pub(super) async fn tell(&self, statement: &Statement) -> Result<(), Error> {
+    /// Tells it. `folders`: where the trace's agent works. Errors: the file cannot be written; the command fails, names something in
+    /// these folders, or takes longer than a minute.
+    pub(super) async fn tell(&self, statement: &Statement, folders: &[&Path]) -> Result<(), Error> {
         match self {
             Witness::File(file) => {
                 let (file, line) = (file.clone(), statement.line.clone());
@@ -34,7 +36,7 @@ impl Witness {
                 let done = done.unwrap_or_else(|error| Err(std::io::Error::other(error)));
                 done.map_err(|error| Error::failed(format!("the witness {name} cannot be written: {error}")))
             }
-            Witness::Command(command) => run(command, &statement.line).await,
+            Witness::Command(program) => run(program, folders, &statement.line).await,
         }
     }
 }
@@ -56,11 +58,14 @@ fn add(file: &Path, line: &str) -> std::io::Result<()> {
     open.sync_data()
 }
 
-async fn run(command: &str, line: &str) -> Result<(), Error> {
+async fn run(program: &OwnerProgram, folders: &[&Path], line: &str) -> Result<(), Error> {
     let wrong = |problem: String| Error::failed(format!("the witness command {problem}"));
-    let mut child = tokio::process::Command::new("/bin/sh")
-        .arg("-c")
-        .arg(command)
+    let path = program.check(folders.iter().copied()).map_err(|why| wrong(format!("was not started: {why}")))?;
+    let [first, rest @ ..] = program.words() else { return Err(wrong("is empty".into())) };
+    let mut child = tokio::process::Command::new(first)
+        .args(rest)
+        .current_dir(program.folder())
+        .env("PATH", path)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .kill_on_drop(true)

@@ -2,8 +2,9 @@
 
 use mainpath_mcp::{Process, Redact, Start, Started, Starter};
 use mainpath_runtime::Vault;
-use mainpath_sandbox::{Cage, How, Launcher, secret_variables};
+use mainpath_sandbox::{Cage, How, Launcher, OwnerProgram, secret_variables};
 use mainpath_tools::Fut;
+use mainpath_types::FileAccess;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,12 +25,29 @@ impl Caged {
     }
 }
 
+impl Caged {
+    /// The `PATH` for a server of the owner that runs outside the sandbox. `None`: the usual one.
+    ///
+    /// # Errors
+    /// An agent can change what the command names.
+    fn path(&self, start: &Start) -> Result<Option<OsString>, String> {
+        if !start.is_owned || start.confinement.files != FileAccess::Full {
+            return Ok(None);
+        }
+        let words = start.words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let path = OwnerProgram::new(words, &start.folder, self.own.clone()).check([&*self.workspace])?;
+        Ok(Some(path).filter(|_| start.env.iter().all(|(name, _)| name != "PATH")))
+    }
+}
+
 impl Starter for Caged {
     fn start(&self, start: &Start) -> io::Result<Started> {
         let cage = Cage::new(start.confinement, &self.workspace, self.own.clone());
-        let words: Vec<&OsStr> = start.words.iter().map(|word| word.as_os_str()).collect();
+        let path = self.path(start).map_err(io::Error::other)?;
+        let env: Vec<_> = start.env.iter().cloned().chain(path.map(|path| ("PATH".into(), path))).collect();
         let program = start.words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
-        let talking = self.launcher.command(&words, &start.folder, &start.id, &cage, &start.env)?;
+        let words: Vec<&OsStr> = start.words.iter().map(|word| word.as_os_str()).collect();
+        let talking = self.launcher.command(&words, &start.folder, &start.id, &cage, &env)?;
         Ok(Started {
             input: Box::new(talking.stdin),
             output: Box::new(talking.stdout),

@@ -3,7 +3,7 @@
 use crate::driver::Driver;
 use crate::driver::error::DriveError;
 use crate::driver::log::{tail_cut, writable};
-use crate::effects::hooks::{HookPoint, TraceHooks};
+use crate::effects::hooks::{HookFolders, HookPoint, TraceHooks};
 use crate::observer::Taken;
 use crate::stream::hub::{Announced, Live};
 use crate::stream::notices::Notices;
@@ -190,6 +190,22 @@ impl Driver {
     /// The hooks at the end of a turn and of a run. They can change nothing any more.
     async fn tell_hooks(&mut self, batch: &[Event]) {
         let hooks = &self.shared.config.hooks;
+        let concerns_hooks = |event: &Event| match &event.kind {
+            EventKind::TurnFinished(_) => hooks.has(HookPoint::TurnEnd),
+            EventKind::RunFinished(_) => hooks.has(HookPoint::RunEnd),
+            _ => false,
+        };
+        if !batch.iter().any(concerns_hooks) {
+            return;
+        }
+        let spec = match self.machine.state().spec.as_ref().map(|spec| spec.event) {
+            Some(event) => self.event(event).await,
+            None => Ok(None),
+        };
+        // Without its spec, as after an erasure, the workspace is unknown: programs are not started then.
+        let Ok(Some(EventKind::SpecChanged(data))) = spec else { return };
+        let spec = data.spec.clone();
+        let hooks = &self.shared.config.hooks;
         for event in batch {
             let (point, said) = match &event.kind {
                 EventKind::TurnFinished(data) if hooks.has(HookPoint::TurnEnd) => {
@@ -204,7 +220,7 @@ impl Driver {
                 "trace_id": self.lease.trace(), "turn": event.turn, "data": said.unwrap_or_default(),
             });
             let notices = Notices { handle: &self.handle, vault: &self.shared.config.vault };
-            let hooks = TraceHooks { hooks, trace: self.lease.trace(), notices };
+            let hooks = TraceHooks { hooks, trace: self.lease.trace(), folders: HookFolders::of_spec(&spec), notices };
             // A hook that says no here says it to nobody.
             let _ = hooks.call(point, None, &mut said, |_, _, _| {}).await;
         }

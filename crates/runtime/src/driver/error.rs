@@ -19,6 +19,8 @@ pub(crate) enum DriveError {
     NotBegun { problem: String, cause: std::io::ErrorKind },
     #[error("the log was taken over by another process")]
     TakenOver,
+    #[error("trace {0} was changed by another process in the meantime; try again")]
+    Changed(TraceId),
     #[error("{0}")]
     Spec(String),
 }

@@ -30,7 +30,7 @@ use crate::stream::hub::Handle;
 use mainpath_core::{Bodies, EffectKey, InputKind, Log, Machine, Packer, TimerKey, arguments_in, is_cut_start};
 use mainpath_policy::AtStop;
 use mainpath_store::{Lease, Opened, ReadLog, Scope, ScopedStore, Store, StoreError, TraceStore};
-use mainpath_types::{BlobHash, CallId, EventId, EventKind, MailId, Millis, Spec, TraceId};
+use mainpath_types::{BlobHash, CallId, EventId, EventKind, MailId, Millis, Spec, TenantId, TraceId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -125,21 +125,32 @@ struct Task {
     text: String,
 }
 
+/// What a driver expects of the trace that it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opening {
+    /// There is none of this id yet. What a cut first write left counts as none.
+    New,
+    /// It exists, with any log.
+    Any,
+    /// Its log ends with this event.
+    At(EventId),
+}
+
 /// Returns true if the process was killed in the middle of the first write of a trace, and nothing was sent to the trace.
 async fn is_unsent_start(store: &dyn Store, scope: &Scope, trace: &TraceId, log: &ReadLog) -> Result<bool, StoreError> {
     Ok(!log.read_only() && is_cut_start(&log.events) && store.mail(scope, trace, 0).await?.is_empty())
 }
 
 impl Driver {
-    /// Takes the trace and folds its log. `create`: there is to be none of this id yet; what a cut first write left counts as none.
+    /// Takes the trace and folds its log.
     pub async fn open(
         shared: Arc<Shared>,
         handle: Arc<Handle>,
         scope: Scope,
         trace: &TraceId,
-        create: bool,
+        opening: Opening,
     ) -> Result<Driver, DriveError> {
-        let store = &shared.config.store;
+        let (store, create) = (&shared.config.store, opening == Opening::New);
         let mut opened = store.lease(&scope, trace, create).await?;
         if create && !opened.log.events.is_empty() {
             if !is_unsent_start(&**store, &scope, trace, &opened.log).await? {
@@ -156,6 +167,10 @@ impl Driver {
             }
         }
         let Opened { lease, log } = opened;
+        if matches!(opening, Opening::At(head) if head != log.head) {
+            lease.release();
+            return Err(DriveError::Changed(trace.clone()));
+        }
         writable(&log)?;
         let machine = Machine::fold(trace.clone(), &log.events);
         let taken = Taken { events: &log.events, state: machine.state() };
@@ -193,6 +208,11 @@ impl Driver {
     /// Reads this mail and no other.
     pub fn read_only(&mut self, mail: MailId) {
         self.mail.only = Some(mail);
+    }
+
+    /// The tenant and the trace.
+    pub fn names(&self) -> (TenantId, TraceId) {
+        (self.scope.tenant.clone(), self.lease.trace().clone())
     }
 
     /// Releases the lease.

@@ -100,8 +100,7 @@ impl Driver {
 
     async fn ask_hooks(&mut self, key: EffectKey, turn: u32) -> Result<(), DriveError> {
         let (context, task) = (self.context().await?, self.task().await);
-        let workspace = context.prepared.workspace.root().display().to_string();
-        let trace = standing(self.machine.state(), &task, &workspace);
+        let trace = standing(self.machine.state(), &task, &context.prepared.workspace);
         self.in_flight.start(key, |_| ask_hooks(context, turn, trace));
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! What an effect needs of its surroundings.
 
-use crate::effects::hooks::TraceHooks;
+use crate::effects::hooks::{HookFolders, TraceHooks};
 use crate::prepared::Prepared;
 use crate::shared::Shared;
 use crate::stream::hub::Handle;
@@ -32,6 +32,11 @@ impl EffectContext {
 
     /// The hooks, as the trace calls them.
     pub fn hooks(&self) -> TraceHooks<'_> {
-        TraceHooks { hooks: &self.shared.config.hooks, trace: &self.trace, notices: self.notices() }
+        TraceHooks {
+            hooks: &self.shared.config.hooks,
+            trace: &self.trace,
+            folders: HookFolders::of(&self.prepared.workspace),
+            notices: self.notices(),
+        }
     }
 }

@@ -1,8 +1,10 @@
 //! What context hooks are told, and what they say.
 
 use crate::effects::context::EffectContext;
+use crate::effects::hooks::HookFolders;
 use futures_util::future::join_all;
 use mainpath_core::{InputKind, State};
+use mainpath_tools::Workspace;
 use mainpath_types::{HookText, Part, text_of};
 use serde_json::{Value, json};
 
@@ -10,8 +12,8 @@ use serde_json::{Value, json};
 const MOST_BYTES: usize = 64 * 1024;
 
 /// Where a trace stands, for its hooks.
-pub(crate) fn standing(state: &State, task: &str, workspace: &str) -> Value {
-    json!({
+pub(crate) fn standing(state: &State, task: &str, workspace: &Workspace) -> Value {
+    let mut trace = json!({
         "trace_id": state.trace,
         "turn": state.counts.turns,
         "task": task,
@@ -20,8 +22,11 @@ pub(crate) fn standing(state: &State, task: &str, workspace: &str) -> Value {
         "current_goal_id": state.goals.focus,
         "usage": state.spent.usage,
         "cost_micros": state.spent.cost,
-        "workspace": workspace,
-    })
+    });
+    if let Value::Object(trace) = &mut trace {
+        trace.extend(HookFolders::of(workspace).fields());
+    }
+    trace
 }
 
 /// Asks all hooks that the spec names, at once. None of them can do more than take its time.

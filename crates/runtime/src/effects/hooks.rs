@@ -4,11 +4,12 @@ use crate::effects::context_hooks::NamedContextHook;
 use crate::stream::notices::Notices;
 use futures_util::FutureExt;
 use mainpath_policy::ToolNames;
-use mainpath_tools::{Fut, panic_text};
-use mainpath_types::{Decision, Principal, TraceId, Verdict};
+use mainpath_tools::{Fut, Workspace, panic_text};
+use mainpath_types::{Decision, Principal, Spec, TraceId, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::panic::AssertUnwindSafe;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -61,7 +62,7 @@ pub struct Hook {
 
 /// What a hook does. A dropped future ends it.
 pub trait HookRunner: Send + Sync {
-    /// Takes a JSON object that says what is going on, and answers with one: `{}` for nothing, `{"decision": "deny",
+    /// Takes a JSON object that states what happens (`hook`, `trace_id`, `workspace`, …), and answers with one: `{}` for nothing, `{"decision": "deny",
     /// "reason": …}`, `{"arguments": {…}}` before a tool, `{"output": "…"}` after one. Errors: a line for people.
     fn run<'a>(&'a self, event: &'a Value) -> Fut<'a, Result<Value, String>>;
 }
@@ -130,11 +131,38 @@ impl Hooks {
     }
 }
 
+/// The folder that an agent works in, as hooks are given it.
+#[derive(Clone, Copy)]
+pub(crate) struct HookFolders<'a> {
+    pub workspace: &'a Path,
+    /// The folder that the workspace is a copy of.
+    pub copy_of: Option<&'a Path>,
+}
+
+impl<'a> HookFolders<'a> {
+    pub fn of(workspace: &'a Workspace) -> HookFolders<'a> {
+        let copy_of = Some(workspace.source()).filter(|source| *source != workspace.root());
+        HookFolders { workspace: workspace.root(), copy_of }
+    }
+
+    pub fn of_spec(spec: &'a Spec) -> HookFolders<'a> {
+        let copy_of = spec.copy.as_ref().map(|copy| Path::new(&copy.of));
+        HookFolders { workspace: Path::new(&spec.workspace), copy_of }
+    }
+
+    /// The fields `workspace` and `copy_of` of an event.
+    pub fn fields(self) -> impl Iterator<Item = (String, Value)> {
+        let field = |name: &str, folder: &Path| (name.to_string(), Value::from(folder.to_string_lossy()));
+        [field("workspace", self.workspace)].into_iter().chain(self.copy_of.map(|folder| field("copy_of", folder)))
+    }
+}
+
 /// The hooks as one trace calls them.
 #[derive(Clone, Copy)]
 pub(crate) struct TraceHooks<'a> {
     pub hooks: &'a Hooks,
     pub trace: &'a TraceId,
+    pub folders: HookFolders<'a>,
     /// Who is told when one fails.
     pub notices: Notices<'a>,
 }
@@ -157,6 +185,7 @@ impl TraceHooks<'_> {
         for hook in self.hooks.0.iter().filter(concerns) {
             if let Value::Object(event) = &mut *event {
                 event.insert("hook".into(), serde_json::to_value(point).unwrap_or_default());
+                event.extend(self.folders.fields());
             }
             // Also what it does before it waits for anything is its author's code.
             let asked = AssertUnwindSafe(async { hook.runner.run(event).await }).catch_unwind();

@@ -218,7 +218,6 @@ impl<'a> Gate<'a> {
         let mut event = json!({
             "trace_id": hooks.trace, "tool": tool, "verdict": verdict, "origins": planned.origins,
             "arguments": serde_json::from_str::<Value>(arguments).unwrap_or_default(),
-            "workspace": self.workspace.root(),
         });
         let (mut changed, mut changed_by) = (None, Vec::new());
         let called = hooks.call(HookPoint::BeforeTool, Some(tool.as_str()), &mut event, |event, hook, answer| {

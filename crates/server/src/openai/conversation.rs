@@ -9,11 +9,12 @@ use crate::problem::{FieldProblem, Kind, Problem};
 use crate::routes::start::{Limits, NewAgent, Rules, conversation};
 use mainpath::event::RunEvent;
 use mainpath::types::{ApprovalMode, TraceId};
-use mainpath::{Run, RunRecord, Status, Trace};
+use mainpath::{Error, Run, RunRecord, Status, Trace};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// The headers that this face takes.
 pub const HEADERS: [(&str, &str); 3] = [
@@ -27,6 +28,9 @@ pub const HEADERS: [(&str, &str); 3] = [
     ),
     ("Mainpath-Workspace", "The folder that the agent works in, within those that the server allows."),
 ];
+
+/// How often a request polls while another one starts its conversation.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Under which name the settings are kept in a trace.
 const KEPT: &str = "openai";
@@ -185,21 +189,29 @@ async fn in_session<Q, B>(call: &Call<Q, B>, wanted: &WantedRun, name: &str) -> 
     {
         return start(call, wanted).await;
     }
-    let by_id = async {
-        match name.parse::<TraceId>() {
-            Ok(id) => call.trace_of(&id).await.ok(),
-            Err(_) => None,
-        }
+    let by_id = async || match name.parse::<TraceId>() {
+        Ok(id) => call.trace_of(&id).await.ok(),
+        Err(_) => None,
     };
-    let known =
-        match call.host.session(name).await.map_err(|error| wrong_header("Mainpath-Session", error.message()))? {
-            Some(trace) => Some(trace),
-            None => by_id.await,
-        };
-    let Some(trace) = known else {
-        let run = start(call, wanted).await?;
-        call.host.point_session(name, run.trace().id())?;
-        return Ok(run);
+    let wrong = |error: Error| wrong_header("Mainpath-Session", error.message());
+    let known = async || match call.host.session(name).await.map_err(wrong)? {
+        Some(trace) => Ok(Some(trace)),
+        None => Ok::<_, Problem>(by_id().await),
+    };
+    let trace = loop {
+        if let Some(trace) = known().await? {
+            break trace;
+        }
+        // Of several first requests one starts the conversation; the others find it.
+        if let Some(_turn) = call.host.try_session_turn(name).map_err(wrong)? {
+            if let Some(trace) = known().await? {
+                break trace;
+            }
+            let run = start(call, wanted).await?;
+            call.host.point_session(name, run.trace().id())?;
+            return Ok(run);
+        }
+        tokio::time::sleep(LOOK).await;
     };
     call.check_drive(&trace).await?;
     if call.once()?.is_none() {
