@@ -7,7 +7,7 @@
 use crate::{Error, ErrorKind, Home};
 use mainpath_policy::{Folders, Layer, Policy, PolicyError, Predicate, PredicateError, check_slip};
 use mainpath_runtime::BuiltinRules;
-use mainpath_store::open_regular;
+use mainpath_store::{open_regular, write_private};
 use mainpath_tools::{Tools, panic_text};
 use mainpath_types::{Decision, RuleText, RunRules, Spec};
 use serde_json::{Value, json};
@@ -197,12 +197,7 @@ impl Sources {
     }
 
     fn save(&self, trusted: &BTreeMap<String, String>) -> Result<(), Error> {
-        let file = self.trust_file();
-        std::fs::create_dir_all(&self.data)?;
-        let part = file.with_extension(format!("{}.part", std::process::id()));
-        std::fs::write(&part, format!("{:#}\n", json!(trusted)))?;
-        std::fs::rename(&part, &file)?;
-        Ok(())
+        Ok(write_private(&self.trust_file(), format!("{:#}\n", json!(trusted)).as_bytes())?)
     }
 
     fn trust_file(&self) -> PathBuf {

@@ -8,7 +8,7 @@
 //! What this cannot hold: a guarded *file* that somebody outside replaces while a command runs (an editor that renames a new
 //! one over it) is not guarded any more in that command's cage, only told at its end. Folders are not affected.
 
-use crate::own_home::{SECRETS, own_home};
+use crate::own_home::{SECRETS, is_home};
 use crate::planted::{Seen, Watch};
 use crate::search::search;
 use crate::short_text::{LINE, text_of};
@@ -39,18 +39,19 @@ pub(crate) enum Guard {
 /// Looks before a command: what is to be guarded, and what to compare with after it. `own`: Mainpath's own folders, of which
 /// the first keeps what is taken aside.
 pub(crate) fn begin(workspace: &Path, own: &[PathBuf]) -> (Watch, Vec<Guard>) {
-    let is_home = std::env::var_os("HOME").and_then(|home| own_home(&home)).is_some_and(|home| home == workspace);
+    let is_home = is_home(workspace);
     prepare(workspace, is_home);
-    let found = search(workspace, own);
+    let found = search(workspace, own, is_home);
     let mut holding = Holding { workspace, held: BTreeSet::new(), guards: BTreeSet::new(), repositories: 0 };
     GUARDED.iter().chain(GUARDED_ANYWHERE).for_each(|name| holding.look(&workspace.join(name)));
+    found.of_home.iter().for_each(|path| holding.look(path));
     let called_git = |path: &&PathBuf| path.file_name().is_some_and(|name| name == REPOSITORY);
     let repositories = found.repositories.iter().filter(called_git).chain(&found.pointers);
     repositories.filter(|path| is_near(workspace, path)).for_each(|path| holding.repository(path));
     let told = if is_home { SECRETS.iter().map(|name| workspace.join(name)).collect() } else { Vec::new() };
     let Holding { held, guards, .. } = holding;
     let seen = Seen::of(workspace, &found, &held, told);
-    (Watch::new(workspace, own, seen), guards.into_iter().collect())
+    (Watch::new(workspace, own, is_home, seen), guards.into_iter().collect())
 }
 
 struct Holding<'a> {

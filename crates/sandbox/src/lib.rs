@@ -62,6 +62,7 @@ pub use here::run_here;
 pub use home::secret_variables;
 pub use launch::{launcher_exit, launcher_main};
 pub use launcher::{Launcher, Process, Running, Talking};
+pub use own_home::is_home;
 pub use owner_program::{OwnerProgram, shell_words};
 pub use planted::Planted;
 pub use seatbelt::profile;

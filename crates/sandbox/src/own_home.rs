@@ -27,6 +27,11 @@ pub(crate) const SECRETS: &[&str] = &[
     ".config/chromium",
 ];
 
+/// Whether a folder, without links, is the home of whoever runs this.
+pub fn is_home(folder: &Path) -> bool {
+    std::env::var_os("HOME").and_then(|home| own_home(&home)).is_some_and(|home| home == folder)
+}
+
 /// A home without links; `None` where it is no folder of one's own.
 pub(crate) fn own_home(home: &OsStr) -> Option<PathBuf> {
     let home = Path::new(home).canonicalize().ok()?;

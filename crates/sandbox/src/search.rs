@@ -1,7 +1,7 @@
 //! Looking through a workspace for what git, shells, editors and agents run or obey: repositories, whatever they are called,
 //! and files by their names.
 
-use mainpath_types::{GUARDED, GUARDED_ANYWHERE, GUARDED_ENDINGS, HEAD, REPOSITORY};
+use mainpath_types::{GUARDED, GUARDED_ANYWHERE, GUARDED_ENDINGS, HEAD, REPOSITORY, of_home};
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsStr;
 use std::fs;
@@ -25,12 +25,14 @@ pub(crate) struct Found {
     pub pointers: Vec<PathBuf>,
     /// Files and folders with a guarded name.
     pub names: Vec<PathBuf>,
+    /// Where the workspace is a home: those at its top that shells and sessions may run or obey.
+    pub of_home: Vec<PathBuf>,
     /// Whether everything was looked at.
     pub whole: bool,
 }
 
-/// Looks through a workspace, but not into the folders that are `hidden` from its commands.
-pub(crate) fn search(workspace: &Path, hidden: &[PathBuf]) -> Found {
+/// Looks through a workspace, which may be a home, but not into the folders that are `hidden` from its commands.
+pub(crate) fn search(workspace: &Path, hidden: &[PathBuf], is_home: bool) -> Found {
     let names = Names::new();
     let mut found = Found { whole: true, ..Found::default() };
     let mut folders = VecDeque::from([Folder { path: workspace.into(), named: true, in_repository: false }]);
@@ -57,6 +59,9 @@ pub(crate) fn search(workspace: &Path, hidden: &[PathBuf]) -> Found {
                 continue;
             }
             let at_top = folder.path == workspace;
+            if at_top && is_home && of_home(&name.to_string_lossy()) && !hidden.contains(&entry.path()) {
+                found.of_home.push(entry.path());
+            }
             let guarded = if folder.named { names.of(&entry.path(), &name, at_top) } else { Vec::new() };
             let is_named = guarded.iter().any(|path| *path == entry.path());
             found.names.extend(guarded);
@@ -158,7 +163,7 @@ mod tests {
             "sub/.git",
         ]);
         symlink("bare", top.join("a/.git")).unwrap();
-        let found = search(&top, &[]);
+        let found = search(&top, &[], false);
         let wanted = [".git", ".vscode/x/.GIT", "a/b/c/d/e/.git", "bare", "node_modules/p/tree"];
         assert_eq!(names(&top, &found.repositories), wanted);
         assert_eq!(names(&top, &found.pointers), ["a/.git", "sub/.git"]);
@@ -184,7 +189,7 @@ mod tests {
             "own/AGENTS.md",
             ".mainpath/",
         ]);
-        let found = search(&top, &[top.join("own")]);
+        let found = search(&top, &[top.join("own")], false);
         let wanted = [
             ".bashrc",
             ".cargo/config.toml",

@@ -12,10 +12,10 @@ use crate::metrics::Metrics;
 use crate::observe::Told;
 use crate::problem::{Kind, Problem};
 use crate::stream::{Feed, Together};
+use mainpath::store::create_private;
 use mainpath::types::{Millis, TenantId};
 use mainpath::{Error, Host};
 use std::collections::BTreeMap;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -87,7 +87,7 @@ impl Tenants {
             return Ok(host.clone());
         }
         let folder = self.folder.join(tenant.as_str());
-        std::fs::DirBuilder::new().mode(0o700).recursive(true).create(&folder)?;
+        create_private(&folder)?;
         let host = self.owner.within(&folder)?;
         host.bind_keys(None);
         host.runtime().observe(Arc::new(self.told.clone()));
@@ -144,7 +144,7 @@ impl App {
         let allowed = match who.tenant == TenantId::local() {
             true => self.workspaces.clone(),
             false => {
-                std::fs::create_dir_all(&own).map_err(|error| Problem::from(Error::from(error)))?;
+                create_private(&own).map_err(|error| Problem::from(Error::from(error)))?;
                 vec![own.canonicalize().unwrap_or(own)]
             }
         };

@@ -176,6 +176,12 @@ impl<Q, B> Call<Q, B> {
         }
     }
 
+    /// Waits until the server stops.
+    pub async fn closing(&self) {
+        let mut closing = self.app.closing.subscribe();
+        let _ = closing.wait_for(|is_closing| *is_closing).await;
+    }
+
     /// How long the caller wants to wait for the end (`Prefer: wait=N`).
     pub fn wait(&self) -> Option<Duration> {
         let values = self.headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());

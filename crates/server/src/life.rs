@@ -4,7 +4,7 @@ use crate::marks::{Mark, Marks};
 use crate::metrics::Held;
 use crate::problem::{Kind, Problem};
 use mainpath::runtime::{Phase, Runtime};
-use mainpath::types::TraceId;
+use mainpath::types::{Millis, TraceId};
 use mainpath::{Error, ErrorKind, Host, Status, Trace};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -35,7 +35,12 @@ struct Going {
     begun: usize,
     /// How many have ended since the file of their marks was written anew.
     ended: usize,
+    /// Those that the end of an earlier process cut off while their clients waited, by the hashes of the requests.
+    cut_off: BTreeMap<String, TraceId>,
 }
+
+/// How long after its last event a run that was cut off waits for its client, in milliseconds.
+const CUT_OFF_FOR: Millis = 10 * 60 * 1000;
 
 /// After so many runs the file of their marks is written anew.
 const TIDIED_AFTER: usize = 10_000;
@@ -69,6 +74,8 @@ pub enum Found {
     GoesOn(TraceId),
     /// It was under way each time that the process died: it is left as it is, and said.
     SetAside(TraceId),
+    /// Its client waited for it when the process ended: it continues when that client sends its request again.
+    CutOff(TraceId),
     /// Its log is gone or cannot be read to its end.
     Unreadable(TraceId, Error),
 }
@@ -177,6 +184,34 @@ impl Runs {
         over
     }
 
+    /// Marks a run as one that depends on its client, whose request has this hash.
+    pub fn depend(&self, host: &Host, trace: &TraceId, request: &str) {
+        // One that cannot be marked is continued by the next start, as any other.
+        let _ = marks(host).depend(trace, request);
+    }
+
+    /// Reads which runs the end of an earlier process cut off while their clients waited. Errors: the marks cannot be read.
+    pub fn read_cut_off(&self, host: &Host) -> Result<(), Error> {
+        let left = marks(host).read()?.into_iter();
+        let cut_off = left.filter_map(|mark| Some((mark.request?, mark.trace))).collect();
+        self.homes().entry(host.home().data.clone()).or_default().cut_off = cut_off;
+        Ok(())
+    }
+
+    /// The run that the end of an earlier process cut off in the last ten minutes, while a client waited for it with a request of this
+    /// hash. It is found once. Errors: its log cannot be read.
+    pub async fn take_cut_off(&self, host: &Host, request: &str, now: Millis) -> Result<Option<Trace>, Error> {
+        let data = &host.home().data;
+        let Some(id) = self.homes().get_mut(data).and_then(|going| going.cut_off.remove(request)) else {
+            return Ok(None);
+        };
+        let _ = marks(host).end(&id);
+        let trace = host.trace(&id).await?;
+        let last = trace.log(1).await?.events.last().map_or(0, |event| event.ts);
+        let is_open = trace.status().await? == Status::Interrupted && now.saturating_sub(last) <= CUT_OFF_FOR;
+        Ok(Some(trace).filter(|_| is_open))
+    }
+
     /// Goes on with what an earlier process left, so many at once. `told` hears of each.
     pub async fn go_on(&self, host: &Host, at_once: usize, told: impl Fn(Found)) -> Result<(), Error> {
         let room = Arc::new(Semaphore::new(at_once.max(1)));
@@ -202,7 +237,10 @@ impl Runs {
                     });
                 }
                 Ok(found) => {
-                    let _ = marks.end(&mark.trace);
+                    // The mark of one that was cut off stays for its client.
+                    if !matches!(found, Some(Found::CutOff(_))) {
+                        let _ = marks.end(&mark.trace);
+                    }
                     found.into_iter().for_each(&told);
                 }
                 Err(error) => {
@@ -223,6 +261,10 @@ impl Runs {
         let found = host.trace(&trace).await?;
         if let Some(damage) = found.log(1).await?.damage {
             return Err(Error::failed(format!("its log is damaged: {damage}")));
+        }
+        if mark.request.is_some() {
+            let is_open = found.status().await? == Status::Interrupted;
+            return Ok(is_open.then_some(Found::CutOff(trace)));
         }
         let deaths = match found.status().await? {
             Status::Interrupted if mark.rested => 0,

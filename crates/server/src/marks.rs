@@ -3,9 +3,11 @@
 //! ```text
 //! + 0 TRACE     it goes on; so many processes died while it was under way
 //! . TRACE       the process ended in order, and let it come to rest
+//! @ HASH TRACE  its client waits for it, with a request of this hash
 //! - TRACE       it has come to its end
 //! ```
 
+use mainpath::store::create_private_parent;
 use mainpath::types::TraceId;
 use rustix::fs::OFlags;
 use std::collections::BTreeMap;
@@ -28,6 +30,8 @@ pub struct Mark {
     pub deaths: u32,
     /// Whether the last one ended in order.
     pub rested: bool,
+    /// The hash of the request whose client waited for it.
+    pub request: Option<String>,
 }
 
 /// The marks of a home. One process writes them.
@@ -46,6 +50,11 @@ impl Marks {
         self.add(&format!("+ {deaths} {trace}\n"))
     }
 
+    /// Notes that its client waits for it, with a request of this hash.
+    pub fn depend(&self, trace: &TraceId, request: &str) -> io::Result<()> {
+        self.add(&format!("@ {request} {trace}\n"))
+    }
+
     /// Notes that it was let come to rest.
     pub fn rest(&self, trace: &TraceId) -> io::Result<()> {
         self.add(&format!(". {trace}\n"))
@@ -60,7 +69,7 @@ impl Marks {
         let open = || self.open(OpenOptions::new().append(true).create(true).mode(0o600));
         let mut file = match open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.file.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+                create_private_parent(&self.file)?;
                 open()?
             }
             file => file?,
@@ -93,7 +102,12 @@ impl Marks {
             match (words.next(), words.next(), words.next()) {
                 (Some("+"), Some(deaths), Some(trace)) => {
                     if let (Ok(deaths), Ok(trace)) = (deaths.parse(), trace.parse::<TraceId>()) {
-                        marks.insert(trace.clone(), Mark { trace, deaths, rested: false });
+                        marks.insert(trace.clone(), Mark { trace, deaths, rested: false, request: None });
+                    }
+                }
+                (Some("@"), Some(request), Some(trace)) => {
+                    if let Some(mark) = trace.parse().ok().and_then(|trace: TraceId| marks.get_mut(&trace)) {
+                        mark.request = Some(request.into());
                     }
                 }
                 (Some("."), Some(trace), None) => {
@@ -115,9 +129,12 @@ impl Marks {
     /// Writes the file anew, without what has come to its end.
     pub fn tidy(&self) -> io::Result<()> {
         let mut text = String::new();
-        for Mark { trace, deaths, rested } in self.read()? {
+        for Mark { trace, deaths, rested, request } in self.read()? {
             // Writing to a string does not fail.
             let _ = writeln!(text, "+ {deaths} {trace}");
+            if let Some(request) = request {
+                let _ = writeln!(text, "@ {request} {trace}");
+            }
             if rested {
                 let _ = writeln!(text, ". {trace}");
             }
@@ -147,16 +164,22 @@ mod tests {
         marks.end(&b).unwrap();
         marks.rest(&c).unwrap();
         marks.rest(&b).unwrap();
-        let mark = |trace: &TraceId, deaths, rested| Mark { trace: trace.clone(), deaths, rested };
-        let left = [mark(&a, 1, false), mark(&c, 0, true)];
+        marks.depend(&a, "hash").unwrap();
+        let mark = |trace: &TraceId, deaths, rested, request: Option<&str>| Mark {
+            trace: trace.clone(),
+            deaths,
+            rested,
+            request: request.map(String::from),
+        };
+        let left = [mark(&a, 1, false, Some("hash")), mark(&c, 0, true, None)];
         assert_eq!(marks.read().unwrap(), left);
         marks.tidy().unwrap();
         let file = folder.path().join("server/running.log");
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), "+ 1 a\n+ 0 c\n. c\n");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "+ 1 a\n@ hash a\n+ 0 c\n. c\n");
         // One that goes on again is not at rest; of a write that broke off nothing counts.
         marks.begin(&c, 0).unwrap();
         marks.add("+ x d\n\u{0}\n- \n+ 1").unwrap();
-        assert_eq!(marks.read().unwrap(), [mark(&a, 1, false), mark(&c, 0, false)]);
+        assert_eq!(marks.read().unwrap(), [mark(&a, 1, false, Some("hash")), mark(&c, 0, false, None)]);
     }
 
     #[test]

@@ -82,6 +82,7 @@ kinds! {
     RATE = "rate-limited", 429, "Too many requests", "Wait as long as Retry-After says.";
     INTERNAL = "internal", 500, "Something failed", "See detail; the log of the server says more.";
     ELSEWHERE = "other-machine", 502, "Another machine did not answer as it should", "See detail; try again when it is there.";
+    CUT_OFF = "run-cut-off", 503, "The server stops before the run has ended", "Resume the trace that detail names; sent again, the request would start another run.";
     UNAVAILABLE = "unavailable", 503, "The server is about to end, or has too much to do", "Try again later.";
     READ_ONLY = "read-only", 507, "Nothing can be written", "Make room on the disk of the server; it goes on by itself.";
 }

@@ -164,6 +164,10 @@ impl Server {
             "server_started",
             json!({"address": listener.local_addr()?.to_string()}),
         )?;
+        for host in std::iter::once(Ok(app.host.clone())).chain(app.tenants.all()?) {
+            // What cannot be read is told when runs are continued.
+            let _ = host.and_then(|host| app.runs.read_cut_off(&host));
+        }
         go_on(&app, settings.resumed_at_once, tell.clone());
         watch_store(&app, tell.clone());
         app.is_ready.store(true, Ordering::Release);
@@ -276,6 +280,9 @@ fn go_on(app: &Arc<App>, at_once: usize, tell: impl Fn(&str) + Send + Sync + 'st
                 ));
                 let _ = app.audit.add(app.now(), "mainpath serve", "trace_set_aside", json!({"trace_id": trace}));
             }
+            Found::CutOff(trace) => tell(&format!(
+                "{trace} was cut off while its client waited: it continues if the client sends its request again, or with mainpath resume {trace}"
+            )),
             Found::Unreadable(trace, why) => tell(&format!("{trace} was under way and cannot go on: {why}")),
         };
         // One that cannot be used keeps no other from going on.

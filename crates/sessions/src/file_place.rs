@@ -1,7 +1,7 @@
 //! A file for each session: a line that says what it is, then a message a line. The last messages are read from its end.
 
 use crate::place::{Fut, Kept, Known, Listed, PlaceError, SessionPlace};
-use crate::pointers::write_whole;
+use mainpath_store::write_private;
 use mainpath_types::{EventId, Message, Millis, TraceId};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -119,7 +119,7 @@ impl SessionPlace for FilePlace {
                 serde_json::to_writer(&mut out, message)?;
                 out.push(b'\n');
             }
-            write_whole(&self.file(session), &out)
+            write_private(&self.file(session), &out)
         };
         Box::pin(std::future::ready(write().map_err(|error| self.wrong(session, error))))
     }

@@ -2,13 +2,10 @@
 
 use crate::place::PlaceError;
 use mainpath_runtime::RuntimeError;
-use mainpath_store::StoreError;
+use mainpath_store::{StoreError, write_private};
 use mainpath_types::{EventId, Millis, TraceId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::fs::{DirBuilder, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// A session: a name for a trace, and how much of it is shown to whom asks.
@@ -160,7 +157,7 @@ impl Sessions {
         let mut text = serde_json::to_string(session)
             .map_err(|error| SessionError::Damaged { file: file.display().to_string(), problem: error.to_string() })?;
         text.push('\n');
-        write_whole(&file, text.as_bytes()).map_err(io(format!("write {}", file.display())))
+        write_private(&file, text.as_bytes()).map_err(io(format!("write {}", file.display())))
     }
 
     /// Removes one; its trace stays. Errors: there is none.
@@ -196,20 +193,4 @@ pub(crate) fn gone(file: &Path) -> Result<(), SessionError> {
 
 pub(crate) fn io(doing: String) -> impl FnOnce(std::io::Error) -> SessionError {
     move |source| SessionError::Io { doing, source }
-}
-
-/// Writes a file for its owner only, whole or not at all, and makes its folder.
-pub(crate) fn write_whole(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    make_folder(file)?;
-    let part = file.with_extension(format!("part-{}", std::process::id()));
-    let write = || {
-        let mut open = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;
-        open.write_all(bytes)?;
-        std::fs::rename(&part, file)
-    };
-    write().inspect_err(|_| drop(std::fs::remove_file(&part)))
-}
-
-pub(crate) fn make_folder(file: &Path) -> std::io::Result<()> {
-    file.parent().map_or(Ok(()), |folder| DirBuilder::new().recursive(true).mode(0o700).create(folder))
 }

@@ -1,7 +1,8 @@
 //! Turns: of the processes that want to run with one session, one runs at a time.
 
 use crate::SessionError;
-use crate::pointers::{Sessions, check, io, make_folder};
+use crate::pointers::{Sessions, check, io};
+use mainpath_store::create_private_parent;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::OpenOptionsExt;
 
@@ -18,7 +19,7 @@ impl Sessions {
         check(name)?;
         let path = self.folder().join(format!("{name}.turn"));
         let wrong = |error| io(format!("lock {}", path.display()))(error);
-        make_folder(&path).map_err(wrong)?;
+        create_private_parent(&path).map_err(wrong)?;
         let file = OpenOptions::new().create(true).append(true).mode(0o600).open(&path).map_err(wrong)?;
         match file.try_lock() {
             Ok(()) => Ok(Some(Turn(file))),

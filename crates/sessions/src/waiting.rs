@@ -1,7 +1,8 @@
 //! Adding to a session: one after another, and what waits for the results of its calls.
 
-use crate::pointers::{SessionError, Sessions, check, gone, io, make_folder, write_whole};
+use crate::pointers::{SessionError, Sessions, check, gone, io};
 use mainpath_providers::history::Loose;
+use mainpath_store::{create_private_parent, write_private};
 use mainpath_types::TraceId;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::OpenOptionsExt;
@@ -18,7 +19,7 @@ impl Sessions {
         check(name)?;
         let path = self.folder().join(format!("{name}.lock"));
         let wrong = |error| io(format!("lock {}", path.display()))(error);
-        make_folder(&path).map_err(wrong)?;
+        create_private_parent(&path).map_err(wrong)?;
         let file = OpenOptions::new().create(true).append(true).mode(0o600).open(&path).map_err(wrong)?;
         let begun = Instant::now();
         loop {
@@ -54,7 +55,7 @@ impl Sessions {
         let bytes = serde_json::to_vec(waiting)
             .map_err(|error| SessionError::Damaged { file: file.display().to_string(), problem: error.to_string() })?;
         let synced = || {
-            write_whole(&file, &bytes)?;
+            write_private(&file, &bytes)?;
             File::open(&file)?.sync_all()?;
             file.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
         };

@@ -34,6 +34,7 @@ pub mod line;
 pub mod log;
 pub mod memory;
 mod memory_log;
+mod private;
 #[cfg(any(feature = "faults", feature = "conformance"))]
 mod raw;
 mod regular;
@@ -50,6 +51,7 @@ pub use files::{FilesStore, Following, JournalTimes, Options};
 pub use line::{HeadHash, Salts};
 pub use log::read_file;
 pub use memory::MemoryStore;
+pub use private::{create_private, create_private_parent, write_private};
 #[cfg(any(feature = "faults", feature = "conformance"))]
 pub use raw::Raw;
 pub use regular::{open_regular, read_regular, read_regular_text};

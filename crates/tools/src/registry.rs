@@ -280,7 +280,7 @@ impl Tools {
             let resolved = workspace.resolve(&path)?;
             let protected = resolved.protected;
             let (absolute, relative) = workspace.names(&resolved);
-            let in_repository = write && relative.as_deref().is_some_and(|path| workspace.is_in_repository(path));
+            let in_repository = write && relative.as_deref().is_some_and(|path| workspace.is_obeyed(path));
             Ok(PathFact { path, absolute, relative, write, protected, in_repository })
         };
         let paths = paths.into_iter().map(fact).collect::<Result<Vec<_>, _>>()?;

@@ -6,8 +6,8 @@
 //! of leading elsewhere.
 
 use crate::Problem;
-use mainpath_sandbox::Cage;
-use mainpath_types::{Confinement, Copied, HEAD, of_bare_repository};
+use mainpath_sandbox::{Cage, is_home};
+use mainpath_types::{Confinement, Copied, HEAD, of_bare_repository, of_home};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -164,12 +164,18 @@ impl Workspace {
 
     /// Whether git would obey a file at a path from the root, because of a folder above it that is a repository whatever it is
     /// called. What is in a `.git` is known by its name.
-    pub(crate) fn is_in_repository(&self, path: &str) -> bool {
+    fn is_in_repository(&self, path: &str) -> bool {
         let path = Path::new(path);
         path.ancestors().skip(1).any(|above| {
             let rest = path.strip_prefix(above).map(|rest| rest.to_string_lossy().into_owned()).unwrap_or_default();
             of_bare_repository(&rest) && self.exists(&above.join(HEAD))
         })
+    }
+
+    /// Whether another program would obey a file at a path from the root, for a reason that only the disk shows: git, or the user's shells
+    /// and sessions where the workspace is the home.
+    pub(crate) fn is_obeyed(&self, path: &str) -> bool {
+        self.is_in_repository(path) || of_home(path) && is_home(&self.root)
     }
 
     /// Opens a folder.

@@ -32,7 +32,8 @@ pub const GUARDED: &[&str] = &[
     OWN_FOLDER,
 ];
 
-/// Names that are guarded in every folder: programs look for them in the folder that they are started in, and above it.
+/// Names that are guarded in every folder: programs look for them in the folder that they are started in, and above it. Files that run
+/// only when their project is built or tested (`Makefile`, `conftest.py`) are the agent's work, and not among them.
 pub const GUARDED_ANYWHERE: &[&str] = &[
     // Environments and versions of tools: direnv, mise, rustup.
     ".envrc",
@@ -41,6 +42,7 @@ pub const GUARDED_ANYWHERE: &[&str] = &[
     "mise.local.toml",
     ".mise.local.toml",
     ".mise",
+    ".tool-versions",
     ".config/mise",
     ".config/mise.toml",
     "rust-toolchain",
@@ -63,12 +65,19 @@ pub const GUARDED_ANYWHERE: &[&str] = &[
     ".gdbinit",
     ".lldbinit",
     ".pdbrc",
+    "Session.vim",
+    ".emacs",
+    ".screenrc",
     // Interpreters that read a file of the folder they are started in.
     ".pryrc",
     ".irbrc",
     ".Rprofile",
     ".ghci",
     ".ocamlinit",
+    ".psqlrc",
+    ".sqliterc",
+    "sitecustomize.py",
+    "usercustomize.py",
     // Agents, this one included.
     "AGENTS.md",
     "AGENTS.override.md",
@@ -112,6 +121,9 @@ pub const GUARDED_ANYWHERE: &[&str] = &[
     ".windsurfrules",
     ".goosehints",
     ".aider.conf.yml",
+    ".aider.conf.yaml",
+    ".amazonq",
+    ".aiassistant",
     ".github/copilot-instructions.md",
     ".github/instructions",
     ".github/prompts",
@@ -131,6 +143,14 @@ pub const GUARDED_ANYWHERE: &[&str] = &[
     "azure-pipelines.yml",
     "bitbucket-pipelines.yml",
     "Jenkinsfile",
+    ".gitlab/ci",
+    "appveyor.yml",
+    ".appveyor.yml",
+    ".cirrus.yml",
+    "cloudbuild.yaml",
+    "buildspec.yml",
+    ".semaphore",
+    ".tekton",
     // Package managers and builds: settings that name programs, plugins or where packages come from.
     ".cargo/config",
     ".cargo/config.toml",
@@ -147,6 +167,10 @@ pub const GUARDED_ANYWHERE: &[&str] = &[
     ".bundle/config",
     ".mvn",
     ".bazelrc",
+    "user.bazelrc",
+    "devbox.json",
+    "flake.nix",
+    "shell.nix",
     ".buckconfig",
     // Git, Mercurial and Jujutsu, and hooks that a repository brings along.
     ".hg/hgrc",
@@ -158,7 +182,10 @@ pub const GUARDED_ANYWHERE: &[&str] = &[
     ".githooks",
     ".pre-commit-config.yaml",
     "lefthook.yml",
+    "lefthook.yaml",
+    "lefthook-local.yml",
     ".lefthook.yml",
+    ".config/lefthook.yml",
 ];
 
 /// Endings of names that are guarded in every folder: what editors open as a project, with tasks that they run.
@@ -240,6 +267,14 @@ impl Names {
             |rest: &Vec<String>| rest.len() <= below.len() && rest.iter().zip(below).all(|(part, step)| part == step);
         self.0.get(*first).is_some_and(|names| names.iter().any(fits))
     }
+}
+
+/// Returns true for a path from a home folder that shells, sessions and other programs may run or obey: in a hidden file or folder of
+/// the home, or in its `bin`. No list of them is complete, so every hidden name counts, except a repository, which is guarded as
+/// everywhere.
+pub fn of_home(path: &str) -> bool {
+    let first = path.split('/').find(|step| !matches!(*step, "" | ".")).unwrap_or_default();
+    first.starts_with('.') && first != REPOSITORY || fold(first) == "bin"
 }
 
 /// Whether git obeys a file at this path from the folder of a repository.

@@ -189,6 +189,9 @@ const AT_HOME: &[Escape] = &[
     Escape::changes("a key of somebody else is let in", &["create", "{home}/.ssh/authorized_keys"])
         .after(works_at_home),
     Escape::changes("the start of the shell is changed", &["append", "{home}/.bashrc"]).after(works_at_home),
+    Escape::changes("a hidden file that no list names is changed", &["append", "{home}/.config/cloud"])
+        .after(works_at_home),
+    Escape::changes("a file is made in a hidden folder", &["create", "{home}/.config/new"]).after(works_at_home),
 ];
 
 fn works_at_home(place: &mut Place) {
@@ -211,6 +214,23 @@ fn keys_that_are_let_in_where_there_were_none_are_told_after_the_command() {
         let done = finish(place.inside(&[], &["/bin/sh", "-c", script]));
         assert_eq!(done.out, "begun\n", "{user:?}: {done:#?}");
         assert!(!place.path("home/.ssh").exists() || done.err.contains(".ssh"), "{user:?}: {done:#?}");
+    }
+}
+
+#[test]
+fn what_a_home_obeys_and_did_not_have_is_moved_out_after_the_command() {
+    for user in User::all() {
+        let mut place = Place::new(*user);
+        works_at_home(&mut place);
+        let made = [".xsessionrc", ".local/bin/ls", ".emacs.d/init.el", "bin/ls", ".vim/plugin/x.vim"];
+        let each =
+            made.map(|name| format!("mkdir -p {{home}}/$(dirname {name}) && echo x > {{home}}/{name}")).join("; ");
+        let script = place.fill(&format!("{each}; echo x > {{home}}/plain; echo done"));
+        let done = finish(place.inside(&[], &["/bin/sh", "-c", &script]));
+        assert_eq!(done.out, "done\n", "{user:?}: {done:#?}");
+        let left: Vec<&str> = made.into_iter().filter(|name| place.path("home").join(name).exists()).collect();
+        assert!(left.is_empty() && place.path("home/plain").exists(), "{user:?}: {left:?} {done:#?}");
+        assert!(done.err.contains("moved out of the workspace"), "{user:?}: {done:#?}");
     }
 }
 

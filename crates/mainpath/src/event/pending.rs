@@ -1,6 +1,6 @@
 //! Calls that wait for a person.
 
-use crate::{Error, ErrorKind, Trace};
+use crate::{Error, Trace};
 use mainpath_types::{CallId, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,15 +41,9 @@ impl PendingCall {
         parsed(&self.arguments)
     }
 
-    /// Approves the call as it stands. Errors: it was denied meanwhile ([`Trace::approve`] has it made after all), it was decided on in
-    /// another run, or this was read from JSON.
+    /// Approves the call as it stands. Errors: as [`Trace::approve`]'s, or this was read from JSON.
     pub async fn approve(&self) -> Result<(), Error> {
-        let (trace, call) = (of(&self.trace)?, self.call);
-        if trace.was_denied(call).await? {
-            let why = format!("call {call} was denied meanwhile; Trace::approve has it made after all");
-            return Err(Error::new(ErrorKind::Refused, why));
-        }
-        trace.approve(call).await
+        of(&self.trace)?.approve(self.call).await
     }
 
     /// Denies it; the model is told why. Errors: as [`PendingCall::approve`]'s.

@@ -1,7 +1,7 @@
 //! Changing a file that people write themselves: whole or not at all.
 
 use crate::Error;
-use mainpath_store::read_regular_text;
+use mainpath_store::{create_private, read_regular_text};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub fn rewrite(file: &Path, change: impl FnOnce(String) -> Result<String, Error>
     let new = change(old)?;
     let file = file.canonicalize().unwrap_or_else(|_| file.into());
     let folder = file.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder).map_err(bad)?;
+    create_private(folder).map_err(bad)?;
     let mut part = tempfile::NamedTempFile::new_in(folder).map_err(bad)?;
     part.write_all(new.as_bytes()).map_err(bad)?;
     if let Ok(there) = file.metadata() {

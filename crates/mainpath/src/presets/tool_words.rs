@@ -78,6 +78,10 @@ pub(super) fn add(preset: &mut Preset, word: &Word<'_>, known: &[String]) -> Res
             (name, Some(inner.trim()).filter(|inner| !matches!(*inner, "" | "*" | "**")))
         }
     };
+    if word.list == List::Allowed {
+        // A list of tools narrows, also where none of them exists here.
+        preset.tools.get_or_insert_default();
+    }
     if NOT_HERE.contains(&name) {
         return Ok(Some(remark(format!("there is no tool like {name} here; left out"))));
     }
@@ -102,7 +106,6 @@ pub(super) fn add(preset: &mut Preset, word: &Word<'_>, known: &[String]) -> Res
             push(&mut preset.commands, command);
         }
         (List::Allowed, Some(_)) if own == "agent" => {
-            preset.tools.get_or_insert_default();
             return Ok(Some(remark(format!("{}: which agents may be started cannot be said; left out", word.text))));
         }
         (List::Allowed, Some(_)) => {
@@ -173,6 +176,15 @@ mod tests {
             ..Preset::default()
         };
         assert_eq!((preset, told), (expected, vec![]));
+    }
+
+    #[test]
+    fn a_list_of_tools_that_do_not_exist_here_allows_none() {
+        for name in NOT_HERE {
+            let (preset, told) = read(&[(List::Allowed, name)]);
+            assert_eq!((preset.tools, told.len()), (Some(vec![]), 1), "{name}");
+            assert_eq!(read(&[(List::Denied, name)]).0.tools, None, "{name}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Trust by content: a repository's preset is used only as a person has seen it.
 
 use crate::{Error, Home};
-use mainpath_store::read_regular_text;
+use mainpath_store::{read_regular_text, write_private};
 use serde::Serialize;
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -74,13 +74,7 @@ impl Trusted {
     }
 
     fn save(&self) -> Result<(), Error> {
-        if let Some(folder) = self.file.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
-        let part = self.file.with_extension(format!("{}.part", std::process::id()));
-        std::fs::write(&part, format!("{:#}\n", json!(self.hashes)))?;
-        std::fs::rename(&part, &self.file)?;
-        Ok(())
+        Ok(write_private(&self.file, format!("{:#}\n", json!(self.hashes)).as_bytes())?)
     }
 }
 

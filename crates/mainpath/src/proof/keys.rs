@@ -3,7 +3,7 @@
 use crate::{Error, ErrorKind};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use mainpath_store::read_regular_text;
+use mainpath_store::{create_private, read_regular_text};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 use std::fmt;
 use std::io::Write;
@@ -39,7 +39,7 @@ impl OwnerKey {
             _ => Error::failed(format!("{} cannot be written: {error}", file.display())),
         };
         if let Some(folder) = file.parent() {
-            std::fs::create_dir_all(folder).map_err(wrong)?;
+            create_private(folder).map_err(wrong)?;
         }
         let mut made =
             std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(file).map_err(wrong)?;

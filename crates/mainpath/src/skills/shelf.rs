@@ -2,7 +2,7 @@
 
 use crate::Error;
 use mainpath_skills::{BUILTIN, Known, Places, Skill, Skills, Standing, Trusted, Untrusted};
-use mainpath_store::read_regular_text;
+use mainpath_store::{read_regular_text, write_private};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -139,8 +139,5 @@ impl Trusting<'_> {
 
 /// Writes a file as a whole: whoever reads it meanwhile sees what was there before.
 fn write(file: &Path, text: &str) -> std::io::Result<()> {
-    file.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-    let part = file.with_extension(format!("{}.part", std::process::id()));
-    std::fs::write(&part, text)?;
-    std::fs::rename(&part, file)
+    write_private(file, text.as_bytes())
 }

@@ -39,6 +39,8 @@ struct Approval {
     arguments: Option<String>,
     /// A rule for what comes later in the trace.
     rule: Option<String>,
+    /// Whether it also holds for a call that was denied.
+    reopens: bool,
 }
 
 /// What is said to a model in several lines, as one for people.
@@ -48,10 +50,20 @@ fn in_a_line(text: &str) -> String {
 }
 
 impl Trace {
-    /// Approves a call as it stands. One that was denied is made after all. Returns when whoever drives the trace has read it. Errors:
-    /// there is no such call, it waits for no approval, or it was decided on meanwhile.
+    /// Approves a call as it stands. Returns when whoever drives the trace has read it. Errors: there is no such call, it waits for no
+    /// approval, or it was decided on meanwhile. An approval never undoes a denial: [`Trace::approve_denied`] does.
     pub async fn approve(&self, call: CallId) -> Result<(), Error> {
         self.approve_as(call, Approval::default()).await
+    }
+
+    /// Approves a call that was denied, so that it is made after all; with other arguments, as JSON text, if there are any. Errors: as
+    /// [`Trace::approve_with`]'s.
+    pub async fn approve_denied(&self, call: CallId, arguments: Option<String>) -> Result<(), Error> {
+        #[cfg(feature = "home")]
+        if let Some(arguments) = &arguments {
+            self.check_allowed(call, arguments).await?;
+        }
+        self.approve_as(call, Approval { arguments, rule: None, reopens: true }).await
     }
 
     /// Approves a call with other arguments, as JSON text. Rules judge them afresh. Errors: as [`Trace::approve`]'s, the tool does
@@ -60,7 +72,7 @@ impl Trace {
         let arguments = arguments.into();
         #[cfg(feature = "home")]
         self.check_allowed(call, &arguments).await?;
-        self.approve_as(call, Approval { arguments: Some(arguments), rule: None }).await
+        self.approve_as(call, Approval { arguments: Some(arguments), ..Approval::default() }).await
     }
 
     /// Errors: a rule denies a call with these arguments, as far as that is known before it is judged where it is driven.
@@ -92,7 +104,7 @@ impl Trace {
         arguments: Option<String>,
         rule: Option<String>,
     ) -> Result<(), Error> {
-        self.approve_as(call, Approval { arguments, rule }).await
+        self.approve_as(call, Approval { arguments, rule, reopens: true }).await
     }
 
     /// Approves a call and, by the rule that was offered with it ([`PendingCall::offer`](crate::PendingCall::offer)), those like it; gives
@@ -102,22 +114,13 @@ impl Trace {
         let read = self.look().await?;
         let refused = |why: &str| Error::new(ErrorKind::Refused, format!("call {call}: {why}; approve it once"));
         let rule = offered_rule(&read.log.events, call).ok_or_else(|| refused("no narrow rule can cover it"))?;
-        if self.was_denied(call).await? {
-            return Err(refused("it was denied"));
-        }
-        self.approve_as(call, Approval { arguments: None, rule: Some(rule.clone()) }).await?;
+        self.approve_as(call, Approval { rule: Some(rule.clone()), ..Approval::default() }).await?;
         match lasting {
             ApprovedFor::Trace => {}
             #[cfg(feature = "home")]
             ApprovedFor::Always => drop(self.host().home().allow_always(&rule, self.id(), call)?),
         }
         Ok(rule)
-    }
-
-    /// Whether a call was denied, and not decided on by what this handle sent before ([`Trace::once`]). Errors: there is no such call.
-    pub async fn was_denied(&self, call: CallId) -> Result<bool, Error> {
-        let read = self.look().await?;
-        Ok(is_denied(self.call(&read, call)?) && self.sent().await?.is_none())
     }
 
     /// Errors: somebody has decided on a call, before `sent` if that is something, and nobody has read it yet.
@@ -147,8 +150,9 @@ impl Trace {
         }
         let read = self.look().await?;
         let row = self.call(&read, call)?;
-        let (reopens, tool) = (is_denied(row), row.tool.as_deref());
-        let Approval { arguments, rule } = approval;
+        let tool = row.tool.as_deref();
+        let Approval { arguments, rule, reopens } = approval;
+        let reopens = reopens && is_denied(row);
         if let (Some(arguments), Some(tool)) = (&arguments, tool) {
             let tools = self.host().tools();
             let taken = if tools.resolve(tool).is_some() { tools.arguments(tool, arguments).map(drop) } else { Ok(()) };
@@ -158,7 +162,11 @@ impl Trace {
             true => Mail::Reopen { call, arguments },
             false => Mail::Approve { call, arguments, rule },
         };
-        let waits = |call: &Call| call.state == CallState::Asked || is_denied(call);
-        self.decide(call, "waits for no approval", waits, mail).await
+        let not = match is_denied(row) {
+            true => "waits for no approval (only a decision to reopen it undoes a denial)",
+            false => "waits for no approval",
+        };
+        let waits = |call: &Call| call.state == CallState::Asked || reopens && is_denied(call);
+        self.decide(call, not, waits, mail).await
     }
 }

@@ -241,15 +241,20 @@ impl Trace {
             self.check_undecided(&read, call, None).await?;
         }
         let id = self.put(&mail).await?;
-        // Of several at the same moment the first counts.
-        if is_first {
-            self.check_undecided(&read, call, Some(id)).await?;
+        if self.is_decided(id, read.log.head + 1).await? || !is_first {
+            return Ok(());
         }
-        self.decided(id, read.log.head + 1).await
+        // No process has read it yet. Of several decisions that wait, the first counts.
+        self.check_undecided(&read, call, Some(id)).await
     }
 
     /// Waits until a decision that was sent was read, which is in the log from this event on. Errors: it was refused.
     pub(super) async fn decided(&self, id: MailId, from: EventId) -> Result<(), Error> {
+        self.is_decided(id, from).await.map(drop)
+    }
+
+    /// The same, and whether it was read. `false`: no process drives the trace, or the one that does takes too long.
+    async fn is_decided(&self, id: MailId, from: EventId) -> Result<bool, Error> {
         let (runtime, scope) = (self.host.runtime(), self.host.scope());
         let until = Instant::now() + PATIENCE;
         while Instant::now() < until {
@@ -258,7 +263,7 @@ impl Trace {
                     EventKind::MailRefused(refused) if event.mail == Some(id) => {
                         return Err(Error::new(ErrorKind::Refused, refused.problem));
                     }
-                    _ if event.mail == Some(id) => return Ok(()),
+                    _ if event.mail == Some(id) => return Ok(true),
                     _ => {}
                 }
             }
@@ -266,11 +271,11 @@ impl Trace {
             let is_driven_here = matches!(*runtime.phase(scope, &self.id).borrow(), Phase::Running | Phase::Parked(_));
             if !is_driven_here && self.host.at(&self.id).driver().await?.is_none() {
                 // It waits for whoever goes on with the trace.
-                return Ok(());
+                return Ok(false);
             }
             tokio::time::sleep(LOOK).await;
         }
-        Ok(())
+        Ok(false)
     }
 
     pub(super) fn call<'a>(&self, read: &'a Read, call: CallId) -> Result<&'a Call, Error> {

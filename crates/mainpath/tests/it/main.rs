@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod children;
+mod deciders;
 mod documents;
 mod embedding;
 mod errors;

@@ -241,7 +241,7 @@ async fn an_old_page_that_approves_does_not_undo_a_denial() {
     let asked = asked.unwrap();
     let error = asked.approve().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused);
-    assert!(error.message().contains("was denied meanwhile"), "{error}");
+    assert!(error.message().contains("only a decision to reopen it undoes a denial"), "{error}");
     assert!(!place.work().join("new.txt").exists());
     // Who says so has it made.
     trace.reopen(asked.call).await.unwrap().outcome().await.unwrap();

@@ -45,6 +45,10 @@ impl Driver {
                 let wakes = self.handle.wakes.load(Ordering::Acquire);
                 // What another process has said may not have been announced yet.
                 if wakes == self.mail.seen_wakes && !Box::pin(self.take_mail()).await? {
+                    if self.shared.is_resting() {
+                        // Nothing was sent: recorded as under way, it would be charged when the trace is taken up again.
+                        Box::pin(self.take_back()).await?;
+                    }
                     return Ok(Parked { phase: self.park(), wakes });
                 }
                 continue;
@@ -108,7 +112,9 @@ impl Driver {
     /// Takes back a request that could not be made; it waits for what makes it possible.
     async fn take_back(&mut self) -> Result<(), DriveError> {
         let Some(ModelCall { request, .. }) = self.machine.state().model else { return Ok(()) };
-        if self.in_flight.has(&EffectKey::Model(request)) {
+        let key = EffectKey::Model(request);
+        let is_pending = self.machine.pending().is_some_and(|pending| pending.contains_key(&key));
+        if self.in_flight.has(&key) || !is_pending {
             return Ok(());
         }
         self.mail.holding = true;
@@ -132,7 +138,8 @@ impl Driver {
             self.shared.config.scheduler.wake_at(&self.scope.tenant, self.lease.trace(), at);
         }
         // What rests goes on elsewhere, or later: it has not come to its end.
-        let is_resting = self.shared.is_resting() && !pending.is_empty();
+        let is_open = !pending.is_empty() || self.machine.state().run.is_some();
+        let is_resting = self.shared.is_resting() && is_open;
         if waiting.is_empty() && !is_resting { Phase::Idle } else { Phase::Parked(waiting) }
     }
 

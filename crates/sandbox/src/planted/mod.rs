@@ -102,6 +102,8 @@ enum Kind {
     Common,
     /// The steps of an interrupted rebase, of which some run commands.
     Steps,
+    /// What an interrupted rebase or cherry-pick merges with: git runs `git-merge-NAME`.
+    Strategy,
     /// A file or link `.git`.
     Pointer,
     /// Where secrets lie: it is told.
@@ -121,11 +123,15 @@ fn items(workspace: &Path, found: &Found, told: &[PathBuf]) -> Vec<Item> {
             items.extend(inside.into_iter().map(item(Kind::Named)));
         }
     }
+    let of_home = found.of_home.iter().filter(|path| !found.names.contains(path));
+    items.extend(of_home.cloned().map(item(Kind::Named)));
     items.extend(found.pointers.iter().cloned().map(item(Kind::Pointer)));
     for folder in &found.repositories {
         items.extend(["config", "config.worktree"].map(|name| item(Kind::Settings)(folder.join(name))));
         items.push(item(Kind::Common)(folder.join("commondir")));
         items.push(item(Kind::Steps)(folder.join("rebase-merge/git-rebase-todo")));
+        let strategies = ["rebase-merge/strategy", "rebase-apply/strategy", "sequencer/opts"];
+        items.extend(strategies.map(|name| item(Kind::Strategy)(folder.join(name))));
         let hooks = folder.join("hooks");
         match hooks.symlink_metadata() {
             Ok(it) if it.is_dir() => {
@@ -150,6 +156,26 @@ fn files_in(folder: &Path, files: &mut Vec<PathBuf>) {
             false => files.push(entry.path()),
         }
     }
+}
+
+/// The strategies that are part of git (git-merge(1), "MERGE STRATEGIES"). Any other is a program `git-merge-NAME`.
+const STRATEGIES: [&str; 6] = ["ort", "recursive", "resolve", "octopus", "ours", "subtree"];
+
+/// The strategies that a file of an interrupted rebase or cherry-pick names: as its whole text, or as settings of git in `opts`.
+fn strategies_in(path: &Path, text: &str) -> Vec<String> {
+    if path.file_name().is_some_and(|name| name != "opts") {
+        return vec![text.trim().into()];
+    }
+    let setting = |line: &str| {
+        let (name, value) = line.split_once('=')?;
+        let name = name.rsplit(']').next().unwrap_or_default().trim();
+        name.eq_ignore_ascii_case("strategy").then(|| value.trim().trim_matches('"').to_string())
+    };
+    // A line that goes on in the next one would hide a value.
+    if text.contains("\\\n") {
+        return vec![String::new()];
+    }
+    text.lines().filter_map(setting).collect()
 }
 
 /// Which file it is.
@@ -208,17 +234,18 @@ impl Seen {
 pub(crate) struct Watch {
     workspace: PathBuf,
     own: Vec<PathBuf>,
+    is_home: bool,
     seen: Seen,
 }
 
 impl Watch {
-    pub fn new(workspace: &Path, own: &[PathBuf], seen: Seen) -> Watch {
-        Watch { workspace: workspace.into(), own: own.to_vec(), seen }
+    pub fn new(workspace: &Path, own: &[PathBuf], is_home: bool, seen: Seen) -> Watch {
+        Watch { workspace: workspace.into(), own: own.to_vec(), is_home, seen }
     }
 
     /// Looks again after it, and takes aside what the command has left. `name`: the command's, for the folder.
     pub fn settle(&self, name: &str) -> Planted {
-        let after = search(&self.workspace, &self.own);
+        let after = search(&self.workspace, &self.own, self.is_home);
         let replaced = self.seen.held.iter().filter(|(path, was)| stamp(path).is_some_and(|is| is.0 != **was));
         let mut settling = Settling {
             watch: self,
@@ -285,6 +312,12 @@ impl Settling<'_> {
                             self.replace(path, &clean);
                         }
                     }
+                }
+            }
+            Kind::Strategy => {
+                let names = text_of(path, MOST_OF_ONE).map(|text| strategies_in(path, &text));
+                if names.is_none_or(|names| names.iter().any(|name| !STRATEGIES.contains(&name.as_str()))) {
+                    self.take(path);
                 }
             }
             Kind::Steps => {

@@ -169,6 +169,44 @@ fn settings_lose_what_is_new_and_may_run_and_keep_what_the_user_had() {
     assert!(!settings.contains("evil"), "{settings}");
 }
 
+/// An interrupted rebase that a command makes up, with a strategy of its own: the user's git would run `git-merge-x/evil`.
+const REBASE: &str = "echo b > b; git add b; git commit -qm second; C=$(git rev-parse HEAD); git checkout -q -b other HEAD~1; \
+    echo c > c; git add c; git commit -qm third; H=$(git rev-parse HEAD); mkdir git-merge-x; mv evil git-merge-x/evil; \
+    mkdir .git/rebase-merge; cd .git/rebase-merge; echo refs/heads/other > head-name; echo $H > onto; echo $H > orig-head; \
+    echo \"pick $C second\" > git-rebase-todo; : > done; : > interactive; echo 1 > msgnum; echo 1 > end; echo STRATEGY > strategy";
+
+#[test]
+fn a_rebase_that_was_made_up_merges_only_with_what_is_part_of_git() {
+    for (strategy, is_settled, ran) in [("x/evil", false, true), ("x/evil", true, false), ("ort", true, false)] {
+        let world = World::new();
+        let marked = world.own.with_file_name("ran");
+        let script =
+            format!("{EVIL}{REBASE}").replace("{ran}", &marked.display().to_string()).replace("STRATEGY", strategy);
+        let (watch, _) = guard::begin(&world.workspace, std::slice::from_ref(&world.own));
+        let said = world.sh(&script);
+        if is_settled {
+            let taken = if strategy == "ort" { Vec::new() } else { vec![".git/rebase-merge/strategy".to_string()] };
+            assert_eq!(watch.settle("t/tool/1.0").taken, taken, "{said}");
+        }
+        let said = world.sh("set +e; GIT_EDITOR=true git rebase --continue");
+        assert_eq!(marked.exists(), ran, "{strategy} {is_settled}: {said}");
+    }
+}
+
+#[test]
+fn a_cherry_pick_that_was_made_up_merges_only_with_what_is_part_of_git() {
+    for (opts, is_taken) in [
+        ("[options]\\n\\tstrategy = x/evil\\n", true),
+        ("[options] STRATEGY=x/evil\\n", true),
+        ("[options]\\n\\tstrategy = \\\\\\nx/evil\\n", true),
+        ("[options]\\n\\tstrategy = ort\\n\\tstrategy-option = theirs\\n", false),
+    ] {
+        let world = World::new();
+        let planted = world.after(&format!("mkdir .git/sequencer; printf '{opts}' > .git/sequencer/opts"));
+        assert_eq!(planted.taken.is_empty(), !is_taken, "{opts}: {planted:?}");
+    }
+}
+
 #[test]
 fn steps_of_a_rebase_that_run_commands_are_no_steps_any_more() {
     let world = World::new();

@@ -6,6 +6,7 @@ use axum::http::{HeaderMap, header};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mainpath::Error;
+use mainpath::store::create_private;
 use mainpath::types::{Millis, Principal, TenantId};
 use rustix::fs::{FlockOperation, flock};
 use schemars::JsonSchema;
@@ -14,7 +15,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
@@ -132,7 +133,7 @@ pub(super) fn random() -> Result<String, Error> {
 impl Keys {
     /// The keys in a folder that only its owner can read; it is made if it is not there. Errors: it cannot be made.
     pub fn open(folder: &Path) -> Result<Keys, Error> {
-        std::fs::DirBuilder::new().mode(0o700).recursive(true).create(folder)?;
+        create_private(folder)?;
         Ok(Keys { folder: folder.into(), known: Mutex::default() })
     }
 

@@ -1,9 +1,9 @@
 //! `POST /v1/chat/completions`.
 
 use super::chat_answer::{Chunks, Completion, failed};
-use super::conversation::{AgentSettings, BegunRun, HEADERS, WantedRun, begin};
+use super::conversation::{AgentSettings, BegunRun, HEADERS, WantedRun, begin, stopped, with_traces};
 use super::format::{WantedForm, schema};
-use super::leash::{Leash, left};
+use super::leash::left;
 use super::messages::SentMessages;
 use super::refused::{check, unsupported};
 use super::sse;
@@ -16,7 +16,7 @@ use crate::problem::{Kind, Problem};
 use crate::reply;
 use crate::route::{Gives, Route, documented, group};
 use axum::body::Body;
-use axum::http::{HeaderValue, Response};
+use axum::http::Response;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -125,6 +125,7 @@ impl ChatBody {
             },
             user: self.user.clone().or_else(|| self.safety_identifier.clone()),
             previous: None,
+            background: false,
         })
     }
 }
@@ -135,22 +136,17 @@ async fn complete(call: Call<Nothing, ChatBody>) -> Result<Response<Body>, Probl
     if body.stream_options.is_some() && body.stream != Some(true) {
         return Err(unsupported("/stream_options", "is only for streams"));
     }
-    let BegunRun { run, id, record } = begin(&call, body.wanted()?).await?;
-    let mut leash = Leash::new(&call, run.trace());
+    let BegunRun { run, id, record, mut leash, cut_off } = begin(&call, body.wanted()?).await?;
     let mut told = ToldRun::new(run, &record);
     let (name, model) = (id.with("chatcmpl"), body.model.clone());
-    let mut response = if body.stream == Some(true) {
-        sse::response(
-            told,
-            Some(leash),
-            call.may_watch(),
-            Chunks::new(name, model, record.began, with_usage, &id.trace),
-        )
+    let response = if body.stream == Some(true) {
+        sse::response(told, Some(leash), call.watch(), Chunks::new(name, model, record.began, with_usage, &id.trace))
     } else {
         let record = loop {
             let step = tokio::select! {
                 step = told.next() => step,
                 () = call.gone.wait() => return Err(left()),
+                () = call.closing() => return Ok(stopped(&call, &id)),
             };
             match step {
                 Some(Ok(Step::Ended(record))) => break record,
@@ -165,8 +161,5 @@ async fn complete(call: Call<Nothing, ChatBody>) -> Result<Response<Body>, Probl
             None => reply::json(200, &Completion::of(name, model, &id.trace, &record)),
         }
     };
-    if let Ok(trace) = HeaderValue::try_from(id.trace.as_str()) {
-        response.headers_mut().insert("mainpath-trace", trace);
-    }
-    Ok(response)
+    Ok(with_traces(response, &id, cut_off.as_ref()))
 }

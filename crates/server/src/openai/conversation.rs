@@ -1,5 +1,6 @@
 //! Which conversation a request belongs to, and the run that it begins: of a new trace, or of one that goes on.
 
+use super::leash::{Leash, cut_off, dependent, is_retry};
 use super::messages::SentMessages;
 use super::models::{Agent, find};
 use super::refused::unsupported;
@@ -7,6 +8,8 @@ use crate::call::Call;
 use crate::life::Slot;
 use crate::problem::{FieldProblem, Kind, Problem};
 use crate::routes::start::{Limits, NewAgent, Rules, conversation};
+use axum::body::Body;
+use axum::http::{HeaderValue, Response};
 use mainpath::event::RunEvent;
 use mainpath::types::{ApprovalMode, TraceId};
 use mainpath::{Error, Run, RunRecord, Status, Trace};
@@ -72,6 +75,8 @@ pub struct WantedRun {
     pub user: Option<String>,
     /// The response that it goes on from.
     pub previous: Option<ResponseId>,
+    /// Whether it goes on without its client.
+    pub background: bool,
 }
 
 /// The name of a response: a run of a trace.
@@ -105,6 +110,10 @@ pub struct BegunRun {
     pub id: ResponseId,
     /// What is known of it.
     pub record: RunRecord,
+    /// Stops it when its client goes.
+    pub leash: Leash,
+    /// A run for the same request that the end of the server cut off, and that this one does not continue.
+    pub cut_off: Option<TraceId>,
 }
 
 /// The settings that a trace keeps; `None` of one that was begun elsewhere.
@@ -138,6 +147,18 @@ fn approvals<Q, B>(call: &Call<Q, B>) -> Result<ApprovalMode, Problem> {
 pub async fn begin<Q, B>(call: &Call<Q, B>, wanted: WantedRun) -> Result<BegunRun, Problem> {
     let session = header(call, "Mainpath-Session")?;
     let slot = call.app.runs.room(&call.host)?;
+    let request = dependent(call, wanted.background);
+    let cut_off = match &request {
+        Some(request) => call.app.runs.take_cut_off(&call.host, request, call.app.now()).await?,
+        None => None,
+    };
+    if let Some(trace) = cut_off.as_ref().filter(|_| is_retry(call)) {
+        call.check_drive(trace).await?;
+        let number = trace.state().await?.counts.runs;
+        let run = trace.follow_run(number).await?;
+        call.app.runs.drive(&call.host, trace).await?;
+        return begun_as(call, run, number, request.as_deref()).await;
+    }
     // Until its run has begun, so that each request has the answer to what it said, and a name becomes one conversation.
     let line = wanted.previous.as_ref().map(|previous| previous.trace.to_string()).or(session.map(String::from));
     let _turn = match line {
@@ -163,13 +184,13 @@ pub async fn begin<Q, B>(call: &Call<Q, B>, wanted: WantedRun) -> Result<BegunRu
         (None, Some(name)) => in_session(call, &wanted, name).await?,
         (None, None) => start(call, &wanted).await?,
     };
-    begun(call, slot, run).await
+    let begun = begun(call, slot, run, request.as_deref()).await?;
+    Ok(BegunRun { cut_off: cut_off.map(|trace| trace.id().clone()), ..begun })
 }
 
 /// Follows a run up to its beginning. Errors: what was said was refused.
-async fn begun<Q, B>(call: &Call<Q, B>, slot: Slot, mut run: Run) -> Result<BegunRun, Problem> {
-    let trace = run.trace().clone();
-    slot.follow(&call.host, trace.id());
+async fn begun<Q, B>(call: &Call<Q, B>, slot: Slot, mut run: Run, request: Option<&str>) -> Result<BegunRun, Problem> {
+    slot.follow(&call.host, run.trace().id());
     let number = loop {
         match run.next().await {
             Some(Ok(RunEvent::RunStarted(started))) => break started.run,
@@ -178,8 +199,35 @@ async fn begun<Q, B>(call: &Call<Q, B>, slot: Slot, mut run: Run) -> Result<Begu
             None => return Err(Problem::new(Kind::INTERNAL, "the run never began")),
         }
     };
+    begun_as(call, run, number, request).await
+}
+
+async fn begun_as<Q, B>(call: &Call<Q, B>, run: Run, number: u32, request: Option<&str>) -> Result<BegunRun, Problem> {
+    let trace = run.trace();
     let record = trace.run_record(number).await?;
-    Ok(BegunRun { run, id: ResponseId { trace: trace.id().clone(), run: number }, record })
+    let id = ResponseId { trace: trace.id().clone(), run: number };
+    let leash = Leash::new(call, trace, request);
+    Ok(BegunRun { run, id, record, leash, cut_off: None })
+}
+
+/// The answer to a client that waits while the server stops. The run of a client with an `Idempotency-Key` is continued by the next
+/// start, and the client may send its request again.
+pub fn stopped<Q, B>(call: &Call<Q, B>, id: &ResponseId) -> Response<Body> {
+    let problem = match call.headers.contains_key("idempotency-key") {
+        true => Problem { retry_after: Some(1), ..Problem::new(Kind::UNAVAILABLE, "the server stops") },
+        false => cut_off(&id.trace),
+    };
+    with_traces(super::error::response(&problem), id, None)
+}
+
+/// Names the trace of a response, and the run that the end of the server cut off.
+pub fn with_traces(mut response: Response<Body>, id: &ResponseId, cut_off: Option<&TraceId>) -> Response<Body> {
+    for (name, trace) in [("mainpath-trace", Some(&id.trace)), ("mainpath-cut-off", cut_off)] {
+        if let Some(value) = trace.and_then(|trace| HeaderValue::try_from(trace.as_str()).ok()) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+    response
 }
 
 async fn in_session<Q, B>(call: &Call<Q, B>, wanted: &WantedRun, name: &str) -> Result<Run, Problem> {

@@ -61,7 +61,7 @@ pub fn run_failed(error: &ErrorBody) -> Response<Body> {
 /// Whether the clients may do by themselves what they do after a 409 or a 5xx: ask again.
 fn may_retry(problem: &Problem) -> bool {
     let is = |kind: Kind| name(problem) == kind.name;
-    !is(Kind::REFUSED) && !is(Kind::REUSED) && !is(Kind::BUSY) && !is(Kind::INTERNAL)
+    !is(Kind::CUT_OFF) && !is(Kind::REFUSED) && !is(Kind::REUSED) && !is(Kind::BUSY) && !is(Kind::INTERNAL)
 }
 
 fn name(problem: &Problem) -> &str {

@@ -1,9 +1,9 @@
 //! `/v1/responses`: a response is a run of a trace.
 
 use super::chat::effort;
-use super::conversation::{AgentSettings, BegunRun, HEADERS, ResponseId, WantedRun, begin};
+use super::conversation::{AgentSettings, BegunRun, HEADERS, ResponseId, WantedRun, begin, stopped, with_traces};
 use super::format::{WantedForm, schema};
-use super::leash::{Leash, left};
+use super::leash::left;
 use super::messages::SentMessages;
 use super::refused::{check, unsupported};
 use super::response::ResponseObject;
@@ -18,7 +18,7 @@ use crate::problem::{Kind, Problem};
 use crate::reply;
 use crate::route::{Gives, Route, documented, group};
 use axum::body::Body;
-use axum::http::{HeaderValue, Response};
+use axum::http::Response;
 use mainpath::runtime::Waiting;
 use mainpath::{RunRecord, Status, Trace};
 use schemars::JsonSchema;
@@ -175,6 +175,7 @@ impl ResponseBody {
             },
             user: self.user.clone().or_else(|| self.safety_identifier.clone()),
             previous,
+            background: self.background.unwrap_or_default(),
         })
     }
 }
@@ -184,25 +185,27 @@ async fn create(call: Call<Nothing, ResponseBody>) -> Result<Response<Body>, Pro
     let wanted = body.wanted()?;
     let asked = wanted.previous.as_ref().map(|previous| previous.with("resp"));
     let background = body.background.unwrap_or_default();
-    let BegunRun { run, id, record } = begin(&call, wanted).await?;
-    let trace = run.trace().clone();
-    let mut leash = Leash::new(&call, &trace);
-    if background {
-        leash.release();
-    }
+    let BegunRun { run, id, record, mut leash, cut_off } = begin(&call, wanted).await?;
     let mut told = ToldRun::new(run, &record);
     let response = if body.stream == Some(true) {
         let events = ResponseEvents::new(id.clone(), &record, Some(background), None);
-        sse::response(told, Some(leash), call.may_watch(), events)
+        sse::response(told, Some(leash), call.watch(), events)
     } else {
-        let record = if background { record } else { ended(&mut told, &call.gone).await? };
+        let record = if background {
+            record
+        } else {
+            tokio::select! {
+                record = ended(&mut told, &call.gone) => record?,
+                () = call.closing() => return Ok(stopped(&call, &id)),
+            }
+        };
         leash.release();
         let previous_response_id = asked;
         let response =
             ResponseObject { background: Some(background), previous_response_id, ..ResponseObject::of(&id, &record) };
         reply::json(200, &response)
     };
-    Ok(with_trace(response, &id))
+    Ok(with_traces(response, &id, cut_off.as_ref()))
 }
 
 async fn ended(told: &mut ToldRun, gone: &Gone) -> Result<RunRecord, Problem> {
@@ -220,11 +223,8 @@ async fn ended(told: &mut ToldRun, gone: &Gone) -> Result<RunRecord, Problem> {
     }
 }
 
-fn with_trace(mut response: Response<Body>, id: &ResponseId) -> Response<Body> {
-    if let Ok(trace) = HeaderValue::try_from(id.trace.as_str()) {
-        response.headers_mut().insert("mainpath-trace", trace);
-    }
-    response
+fn with_trace(response: Response<Body>, id: &ResponseId) -> Response<Body> {
+    with_traces(response, id, None)
 }
 
 /// How a response is wanted.
@@ -273,7 +273,7 @@ async fn get(call: Call<ResponseQuery>) -> Result<Response<Body>, Problem> {
     }
     let run = trace.follow_run(id.run).await?;
     let events = ResponseEvents::new(id.clone(), &record, None, call.query.starting_after);
-    Ok(with_trace(sse::response(ToldRun::new(run, &record), None, call.may_watch(), events), &id))
+    Ok(with_trace(sse::response(ToldRun::new(run, &record), None, call.watch(), events), &id))
 }
 
 async fn waits_for(trace: &Trace) -> Result<Vec<String>, Problem> {

@@ -1,8 +1,8 @@
 //! Answers as server-sent events.
 
-use super::leash::Leash;
+use super::leash::{Leash, cut_off};
 use super::told::{Step, ToldRun};
-use crate::stream::May;
+use crate::stream::Watch;
 use crate::stream::sse::BEAT;
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, header};
@@ -25,7 +25,7 @@ pub trait Write: Send + 'static {
 struct Stream<W> {
     told: ToldRun,
     leash: Option<Leash>,
-    may: May,
+    watch: Watch,
     write: W,
     place: Place,
 }
@@ -37,9 +37,9 @@ enum Place {
     After,
 }
 
-/// The answer that tells of a run until it has ended, the client goes, or its key is no longer good (`may`).
-pub fn response(told: ToldRun, leash: Option<Leash>, may: May, write: impl Write) -> Response<Body> {
-    let stream = Stream { told, leash, may, write, place: Place::Before };
+/// The answer that tells of a run until it has ended, the client goes, or its key is no longer good, or the server stops.
+pub fn response(told: ToldRun, leash: Option<Leash>, watch: Watch, write: impl Write) -> Response<Body> {
+    let stream = Stream { told, leash, watch, write, place: Place::Before };
     let texts = futures_util::stream::unfold(stream, |mut stream| async move {
         let text = stream.next().await?;
         Some((Ok::<_, Infallible>(Bytes::from(text)), stream))
@@ -51,7 +51,26 @@ pub fn response(told: ToldRun, leash: Option<Leash>, may: May, write: impl Write
     response
 }
 
+/// What a stream hears next.
+enum Heard {
+    Told(Option<Result<Step, Error>>),
+    /// The server stops.
+    Closing,
+    /// Nothing, for a while.
+    Nothing,
+}
+
 impl<W: Write> Stream<W> {
+    async fn heard(&mut self) -> Heard {
+        tokio::select! {
+            // What has come before the server stops is told first.
+            biased;
+            told = self.told.next() => Heard::Told(told),
+            _ = self.watch.closing.wait_for(|is_closing| *is_closing) => Heard::Closing,
+            () = tokio::time::sleep(BEAT) => Heard::Nothing,
+        }
+    }
+
     async fn next(&mut self) -> Option<String> {
         match self.place {
             Place::Before => {
@@ -59,20 +78,25 @@ impl<W: Write> Stream<W> {
                 Some(self.write.begin())
             }
             Place::After => None,
-            Place::Within if !(self.may)() => {
+            Place::Within if !(self.watch.may)() => {
                 self.place = Place::After;
                 Some(self.write.fail(&Error::failed("the key is no longer good")))
             }
-            Place::Within => Some(match tokio::time::timeout(BEAT, self.told.next()).await {
-                Err(_) => ": still here\n\n".into(),
-                Ok(Some(Ok(step))) => {
+            Place::Within => Some(match self.heard().await {
+                Heard::Nothing => ": still here\n\n".into(),
+                Heard::Closing => {
+                    self.place = Place::After;
+                    let problem = cut_off(self.told.trace());
+                    self.write.fail(&Error::failed(problem.detail))
+                }
+                Heard::Told(Some(Ok(step))) => {
                     if let (Step::Ended(_), Some(leash)) = (&step, &mut self.leash) {
                         leash.release();
                     }
                     self.write.step(step)
                 }
-                Ok(Some(Err(error))) => self.write.fail(&error),
-                Ok(None) => {
+                Heard::Told(Some(Err(error))) => self.write.fail(&error),
+                Heard::Told(None) => {
                     self.place = Place::After;
                     self.write.end()
                 }

@@ -5,7 +5,7 @@ use super::traces::{PartQuery, TracesPart};
 use crate::about;
 use crate::access::scope::Scope;
 use crate::call::{Answer, Call, Nothing};
-use crate::problem::{Kind, Problem};
+use crate::problem::Problem;
 use crate::route::{Route, group};
 use futures_util::future::join_all;
 use mainpath::event::Stamped;
@@ -266,11 +266,14 @@ async fn decide(call: Call<Nothing, DecideBody>) -> Result<Answer<Sent>, Problem
         DecideBody { decision: Decision::Deny, reopen: true, .. } => {
             return Err(Problem::field("/reopen", "goes with an approval"));
         }
-        DecideBody { decision: Decision::Approve, reopen: false, .. } if trace.was_denied(which).await? => {
-            let what = "the call was denied; send reopen: true to have it made after all";
-            return Err(Problem::new(Kind::REFUSED, what));
+        DecideBody { reopen: true, lasting: Some(_), .. } => {
+            return Err(Problem::field("/for", "is not for a call that was denied"));
         }
         DecideBody { decision: Decision::Deny, reason, .. } => trace.deny(which, reason.clone()).await?,
+        DecideBody { reopen: true, arguments, .. } => {
+            let arguments = arguments.clone().map(|arguments| Value::Object(arguments).to_string());
+            trace.approve_denied(which, arguments).await.map_err(Problem::at("/arguments"))?;
+        }
         DecideBody { arguments: Some(arguments), .. } => {
             let arguments = Value::Object(arguments.clone()).to_string();
             trace.approve_with(which, arguments).await.map_err(Problem::at("/arguments"))?;

@@ -4,9 +4,11 @@ use super::place::{Place, Record};
 use super::problem::{Problem, aside};
 use super::remove::remove;
 use super::repository::Repository;
+use mainpath_store::create_private;
 use mainpath_tools::{Git, GitProblem};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::{fs, io};
 
@@ -53,7 +55,11 @@ async fn fill(repository: &Repository, place: &Place, record: &Record) -> Result
     let Repository { top, own, git, .. } = repository;
     let (index, from, trees) = (place.index.clone(), own.join("index"), place.tree.parent().map(Path::to_path_buf));
     let has_index = aside(move || {
-        trees.map_or(Ok(()), std::fs::create_dir_all)?;
+        if let Some(trees) = trees {
+            create_private(&trees)?;
+            // An earlier version made it as the umask said; what is below has the modes of the workspace.
+            fs::set_permissions(&trees, fs::Permissions::from_mode(0o700))?;
+        }
         match std::fs::copy(&from, &index) {
             Ok(_) => Ok(true),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),

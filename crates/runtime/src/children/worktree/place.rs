@@ -2,9 +2,11 @@
 
 use super::problem::{Problem, aside};
 use crate::prompt::prefix::hex;
+use mainpath_store::create_private_parent;
 use mainpath_types::TraceId;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Where the worktrees of children are.
@@ -80,9 +82,10 @@ impl Place {
     pub async fn write(&self, record: &Record) -> Result<(), Problem> {
         let (file, text) = (self.record.clone(), serde_json::to_vec(record).map_err(std::io::Error::other)?);
         aside(move || {
-            file.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+            create_private_parent(&file)?;
             let part = file.with_extension("part");
-            let mut new = std::fs::File::create(&part)?;
+            let options = &mut std::fs::OpenOptions::new();
+            let mut new = options.write(true).create(true).truncate(true).mode(0o600).open(&part)?;
             std::io::Write::write_all(&mut new, &text)?;
             new.sync_all()?;
             std::fs::rename(&part, &file)

@@ -1,0 +1,256 @@
+//! A server that ends while OpenAI's clients wait, with the clients' own retries: what an agent does is done once.
+
+use crate::serving::{Served, serve, serve_at};
+use crate::support::*;
+use mainpath_testkit::model_server::{Answer, Gate, ModelServer};
+use mainpath_types::Usage;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A model that has a line written three times. The second request waits at the gate.
+fn writing(gate: &Gate) -> ModelServer {
+    let gate = gate.clone();
+    server(move |request| match request.count("assistant") {
+        1 => bash("echo x >> effects").behind(&gate).into(),
+        0 | 2 => bash("echo x >> effects").into(),
+        _ => Answer::text("Done.").into(),
+    })
+}
+
+fn installed(path: &str) -> PathBuf {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target").join(path);
+    assert!(file.exists(), "{}: make openai-sdk", file.display());
+    file.canonicalize().unwrap()
+}
+
+/// A client with its defaults. It prints the answer, or the status and the trace of an error.
+struct Client {
+    program: PathBuf,
+    folder: PathBuf,
+    flags: &'static [&'static str],
+    script: String,
+}
+
+const PYTHON: &str = r#"
+import sys, openai
+base, key, model = sys.argv[1:4]
+client = openai.OpenAI(base_url=base, api_key=key, default_headers={"Mainpath-Approvals": "yes"})
+try:
+    print(ASK)
+except openai.APIStatusError as error:
+    print(error.status_code, error.response.headers["mainpath-trace"])
+"#;
+
+const NODE: &str = r#"
+import OpenAI from "openai";
+const [base, key, model] = process.argv.slice(-3);
+const client = new OpenAI({ baseURL: base, apiKey: key, defaultHeaders: { "Mainpath-Approvals": "yes" } });
+try { console.log(ASK); } catch (error) { console.log(error.status, error.headers.get("mainpath-trace")); }
+"#;
+
+fn clients() -> [Client; 4] {
+    let python = |ask: &str| {
+        let folder = installed("openai-sdk");
+        let script = PYTHON.replace("ASK", ask);
+        Client { program: folder.join("venv/bin/python"), folder, flags: &["-c"], script }
+    };
+    let node = |ask: &str| {
+        let (folder, script) = (installed("openai-sdk-node"), NODE.replace("ASK", ask));
+        Client { program: "node".into(), folder, flags: &["--input-type=module", "-e"], script }
+    };
+    [
+        python(
+            r#"client.chat.completions.create(model=model, messages=[{"role": "user", "content": "Write."}]).choices[0].message.content"#,
+        ),
+        python(r#"client.responses.create(model=model, input="Write.").output_text"#),
+        node(
+            r#"(await client.chat.completions.create({ model, messages: [{ role: "user", content: "Write." }] })).choices[0].message.content"#,
+        ),
+        node(r#"(await client.responses.create({ model, input: "Write." })).output_text"#),
+    ]
+}
+
+impl Client {
+    fn start(&self, served: &Served, model: &str) -> Process {
+        let mut command = Command::new(&self.program);
+        command.args(self.flags).arg(&self.script).current_dir(&self.folder);
+        if self.flags.len() > 1 {
+            command.arg("--");
+        }
+        command.args([&format!("http://{}/v1", served.address), &served.key, model]);
+        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("NO_PROXY", "*");
+        Process::start(command)
+    }
+}
+
+/// A server with a run that has written one line and waits for its second answer.
+fn begun(client: &Client, gate: &Gate) -> (Place, ModelServer, Served, Process) {
+    let place = Place::new();
+    let (model, served) = (writing(gate), serve(&place));
+    let client = client.start(&served, &model.model());
+    wait_until("its second request", || model.requests().len() == 2);
+    assert_eq!(place.text("effects"), "x\n");
+    (place, model, served, client)
+}
+
+#[test]
+fn after_a_kill_a_client_that_retries_joins_its_run() {
+    for client in clients() {
+        let gate = Gate::default();
+        let (place, _model, served, mut waiting) = begun(&client, &gate);
+        let address = served.address.clone();
+        served.process.kill();
+        gate.open();
+        let _served = serve_at(&place, &address);
+        let done = waiting.end();
+        assert_eq!((done.code, done.out.as_str()), (0, "Done.\n"), "{} {done:#?}", client.script);
+        assert_eq!((place.text("effects").as_str(), place.traces().len()), ("x\nx\nx\n", 1), "{}", client.script);
+        place.ok(&["verify"]);
+    }
+}
+
+#[test]
+fn a_server_that_stops_answers_503_with_the_trace_and_its_client_does_not_retry() {
+    for client in clients() {
+        let gate = Gate::default();
+        let (place, _model, served, mut waiting) = begun(&client, &gate);
+        let trace = place.trace();
+        let address = served.address.clone();
+        let Served { mut process, .. } = served;
+        process.signal(rustix::process::Signal::TERM);
+        let done = waiting.end();
+        assert_eq!((done.code, done.out.as_str()), (0, format!("503 {trace}\n").as_str()), "{done:#?}");
+        gate.open();
+        process.end();
+        // The next start does not continue it by itself.
+        let Served { mut process, .. } = serve_at(&place, &address);
+        let listed = || place.ok(&["ls"]);
+        assert!(listed().contains("interrupted"), "{}", listed());
+        process.signal(rustix::process::Signal::TERM);
+        let done = process.end();
+        assert!(done.err.contains(&format!("{trace} was cut off while its client waited")), "{done:#?}");
+        // What the model had answered by then was done, and nothing after it.
+        assert_eq!(place.text("effects"), "x\nx\n");
+        place.ok(&["resume", &trace]);
+        assert_eq!(place.text("effects"), "x\nx\nx\n");
+    }
+}
+
+#[test]
+fn a_stream_ends_with_an_error_frame_when_the_server_stops() {
+    let (place, gate) = (Place::new(), Gate::default());
+    let (model, served) = (writing(&gate), serve(&place));
+    let stream = |path: &str, body: serde_json::Value| {
+        let mut command = Command::new("curl");
+        command.args([
+            "-sN",
+            &format!("http://{}{path}", served.address),
+            "-H",
+            &format!("authorization: Bearer {}", served.key),
+        ]);
+        command.args([
+            "-H",
+            "mainpath-approvals: yes",
+            "-H",
+            "content-type: application/json",
+            "-d",
+            &body.to_string(),
+        ]);
+        Process::start(command)
+    };
+    let mut chat = stream(
+        "/v1/chat/completions",
+        json!({"model": model.model(), "stream": true, "messages": [{"role": "user", "content": "Write."}]}),
+    );
+    let mut response = stream("/v1/responses", json!({"model": model.model(), "stream": true, "input": "Write."}));
+    wait_until("both second requests", || model.requests().len() == 4);
+    served.process.signal(rustix::process::Signal::TERM);
+    for done in [chat.end(), response.end()] {
+        let last = done.out.trim_end().rsplit("\n\n").next().unwrap();
+        assert!(last.contains("error") && last.contains("the server stops; the run is in trace"), "{last}");
+        assert!(!done.out.contains("[DONE]"), "{done:#?}");
+    }
+    gate.open();
+}
+
+#[test]
+fn a_client_that_declares_no_retry_gets_a_new_run_that_names_the_one_cut_off() {
+    let (place, gate) = (Place::new(), Gate::default());
+    let (model, served) = (writing(&gate), serve(&place));
+    let address = served.address.clone();
+    let ask = |served: &Served, more: &str| {
+        let body = json!({"model": model.model(), "messages": [{"role": "user", "content": "Write."}]}).to_string();
+        let head = format!("authorization: Bearer {}\r\nmainpath-approvals: yes\r\n{more}", served.key);
+        let mut command = Command::new("curl");
+        command.args([
+            "-si",
+            &format!("http://{address}/v1/chat/completions"),
+            "-H",
+            "content-type: application/json",
+            "-d",
+            &body,
+        ]);
+        head.lines().for_each(|line| drop(command.args(["-H", line])));
+        Process::start(command)
+    };
+    let mut first = ask(&served, "");
+    wait_until("its second request", || model.requests().len() == 2);
+    let cut = place.trace();
+    served.process.kill();
+    first.end();
+    gate.open();
+    let served = serve_at(&place, &address);
+    // Another key, body or conversation is another request; this one has a new run.
+    let done = ask(&served, "x-stainless-retry-count: 0").end();
+    assert!(
+        done.out.starts_with("HTTP/1.1 200") && done.out.contains(&format!("mainpath-cut-off: {cut}\r\n")),
+        "{done:#?}"
+    );
+    assert_eq!((place.traces().len(), place.text("effects").lines().count()), (2, 4));
+    // It is found once, and the next one is a plain new run.
+    let done = ask(&served, "x-stainless-retry-count: 2").end();
+    assert!(done.out.starts_with("HTTP/1.1 200") && !done.out.contains("mainpath-cut-off"), "{done:#?}");
+    assert_eq!((place.traces().len(), place.text("effects").lines().count()), (3, 7));
+}
+
+#[test]
+fn a_restart_costs_nothing() {
+    let (place, gates) = (Place::new(), [Gate::default(), Gate::default()]);
+    let waits = gates.clone();
+    let model = server(move |request| {
+        let turn = request.count("assistant");
+        let answer = match turn {
+            0..3 => Answer::call("list_files", json!({"path": "."})),
+            _ => Answer::text("Done."),
+        };
+        let answer = Answer { usage: Usage { input: 10, output: 5, ..Usage::default() }, ..answer };
+        match turn {
+            1 | 2 => answer.behind(&waits[turn - 1]).into(),
+            _ => answer.into(),
+        }
+    });
+    let mut served = serve(&place);
+    let body = json!({"task": "Look.", "model": model.model()}).to_string();
+    let trace = served.ask("POST", "/api/traces", "", &body).1["trace_id"].as_str().unwrap().to_string();
+    for (nth, gate) in gates.iter().enumerate() {
+        wait_until("its next request", || model.requests().len() == nth + 2);
+        served.process.signal(rustix::process::Signal::TERM);
+        wait_until("it has heard that it is to stop", || std::net::TcpStream::connect(&served.address).is_err());
+        // The answer comes in and its call is made; the next request is not sent.
+        gate.open();
+        let Served { mut process, .. } = served;
+        assert_eq!(process.end().code, 0);
+        assert_eq!(model.requests().len(), nth + 2);
+        served = serve(&place);
+    }
+    let finished = || place.events(&trace).into_iter().find(|event| event["type"] == "run_finished");
+    wait_until("its end", || finished().is_some());
+    let run = finished().unwrap()["data"].clone();
+    assert_eq!(model.requests().len(), 4);
+    assert_eq!(
+        (&run["usage"], &run["about"], &run["turns"]),
+        (&json!({"input": 40, "output": 20}), &json!(null), &json!(4))
+    );
+    place.ok(&["verify", &trace]);
+}

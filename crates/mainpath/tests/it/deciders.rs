@@ -1,0 +1,63 @@
+//! Several people who decide on one call at once: what happens agrees with what each was told.
+
+use crate::support::{Place, WRITE};
+use mainpath::event::RunEvent;
+use mainpath::types::{CallId, EventKind};
+use mainpath::{Error, Trace};
+
+/// What one decider did and was told.
+struct Told {
+    approves: bool,
+    answer: Result<(), Error>,
+}
+
+/// Has `count` people decide at once, every second one denying.
+async fn decide(trace: &Trace, call: CallId, count: usize) -> Vec<Told> {
+    let deciders = (0..count).map(|nth| {
+        let trace = trace.clone();
+        tokio::spawn(async move {
+            let approves = nth % 2 == 0;
+            let answer = match approves {
+                true => trace.approve(call).await,
+                false => trace.deny(call, None).await,
+            };
+            Told { approves, answer }
+        })
+    });
+    let mut told = Vec::new();
+    for decider in deciders.collect::<Vec<_>>() {
+        told.push(decider.await.unwrap());
+    }
+    told
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_happens_to_a_call_agrees_with_what_each_decider_was_told() {
+    let rounds = if std::env::var_os("MAINPATH_HARDENING").is_some() { 200 } else { 15 };
+    for round in 0..rounds {
+        let place = Place::new(WRITE);
+        let mut run = place.agent().await.start("Write it.").await.unwrap();
+        let call = loop {
+            if let RunEvent::ApprovalRequired(pending) = run.next().await.unwrap().unwrap() {
+                break pending.call;
+            }
+        };
+        let trace = run.trace().clone();
+        let told = decide(&trace, call, 8).await;
+        run.outcome().await.unwrap();
+        let accepted =
+            |approves: bool| told.iter().filter(|one| one.approves == approves && one.answer.is_ok()).count();
+        let events = trace.log(1).await.unwrap().events;
+        let count = |is: fn(&EventKind) -> bool| events.iter().filter(|event| is(&event.kind)).count();
+        let granted = count(|kind| matches!(kind, EventKind::ApprovalGranted(_)));
+        let reopened = count(|kind| matches!(kind, EventKind::CallReopened(_)));
+        let ran = place.work().join("new.txt").exists();
+        let state = (round, ran, accepted(true), accepted(false), granted, reopened);
+        assert_eq!(reopened, 0, "{state:?}");
+        // Each approval that was accepted is in the log, and no other is.
+        assert_eq!(granted, accepted(true), "{state:?}");
+        // A denial that was accepted holds, and without one an approval does.
+        assert_eq!(ran, accepted(false) == 0, "{state:?}");
+        assert!(accepted(true) + accepted(false) > 0, "{state:?}");
+    }
+}
