@@ -14,6 +14,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
+use std::thread::Builder;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Why it broke off; nothing was taken in then.
@@ -71,7 +72,9 @@ pub(crate) fn refresh(
     std::thread::scope(|threads| {
         // Whoever copies a trace in or away by hand notes nothing; the folder's time tells, and then its names, which take
         // the kernel a while where there are a great many.
-        let there = (!names_are_known).then(|| threads.spawn(|| Sum::there(store, scope)));
+        let counted = || Sum::there(store, scope);
+        // Where no thread can be started, it is counted here.
+        let there = (!names_are_known).then(|| Builder::new().spawn_scoped(threads, counted).map_err(|_| ()));
         let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut refreshed = Refreshed::default();
         let mut known = Names::read(&transaction)?;
@@ -82,7 +85,10 @@ pub(crate) fn refresh(
         });
         take_in(&transaction, &mut writer, &mut known, logs, Look { traces: look, empty }, &mut refreshed)?;
         if let Some(there) = there {
-            let there = there.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            let there = match there {
+                Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                Err(()) => counted(),
+            }?;
             if there != known.all() {
                 let differ = compare(&transaction, &mut known, store.names(scope)?)?;
                 take_in(
@@ -154,12 +160,14 @@ fn take_in(
         match std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file).ok_or(()) {
             Ok(meta) if known.is_some_and(|(known, _)| known == stamp(&meta)) => {
                 let is_live = known.is_some_and(|(_, live)| live);
-                // Owned no more, and nothing was written since it was read.
-                if is_live
-                    && store.owner(scope, &trace)?.is_none()
-                    && std::fs::metadata(&path).is_ok_and(|again| again.len() == meta.len())
-                {
-                    tables::give_free(db, &trace)?;
+                match store.owner(scope, &trace)? {
+                    // Its process has noted that it took the trace, and notes nothing of what it writes.
+                    Some(_) if !is_live => tables::set_live(db, &trace, true)?,
+                    // Nothing was written since it was read.
+                    None if is_live && std::fs::metadata(&path).is_ok_and(|again| again.len() == meta.len()) => {
+                        tables::set_live(db, &trace, false)?;
+                    }
+                    _ => {}
                 }
             }
             Ok(_)
@@ -184,26 +192,19 @@ fn take_in(
             Err(_) => {}
         }
     }
+    let logs = Logs { store, scope };
     if stale.len() < MANY {
-        for (trace, is_new) in &stale {
-            if let Some(found) = read(store, scope, trace) {
-                writer.put(&found, *is_new)?;
-                if *is_new {
-                    names.add(trace);
-                }
-                refreshed.read += 1;
-            }
-        }
-        return Ok(());
+        return one_by_one(logs, &stale, writer, names, refreshed);
     }
     // Two read while this thread writes. What is being read is bounded, whatever there is.
     let next = AtomicUsize::new(0);
     let failed: Mutex<Option<rusqlite::Error>> = Mutex::default();
-    std::thread::scope(|threads| {
+    let readers = std::thread::scope(|threads| {
         let (found, came) = sync_channel::<(Found, bool)>(64);
+        let mut readers = 0;
         for _ in 0..2 {
             let found = found.clone();
-            threads.spawn(|| {
+            let reads = || {
                 let found = found;
                 while let Some((trace, is_new)) = stale.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let Some(read) = read(store, scope, trace) else { continue };
@@ -212,7 +213,8 @@ fn take_in(
                         return;
                     }
                 }
-            });
+            };
+            readers += usize::from(Builder::new().spawn_scoped(threads, reads).is_ok());
         }
         drop(found);
         for (found, is_new) in came {
@@ -229,9 +231,34 @@ fn take_in(
                 }
             }
         }
+        readers
     });
+    if readers == 0 {
+        // No thread could be started.
+        return one_by_one(logs, &stale, writer, names, refreshed);
+    }
     match failed.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
         Some(error) => Err(error.into()),
         None => Ok(()),
     }
+}
+
+/// Reads these traces, of which some are new, and writes their rows.
+fn one_by_one(
+    Logs { store, scope }: Logs<'_>,
+    stale: &[(TraceId, bool)],
+    writer: &mut Writer<'_>,
+    names: &mut Names,
+    refreshed: &mut Refreshed,
+) -> Result<(), Failed> {
+    for (trace, is_new) in stale {
+        if let Some(found) = read(store, scope, trace) {
+            writer.put(&found, *is_new)?;
+            if *is_new {
+                names.add(trace);
+            }
+            refreshed.read += 1;
+        }
+    }
+    Ok(())
 }

@@ -134,9 +134,9 @@ pub(crate) fn live(db: &Connection) -> Result<Vec<TraceId>> {
     names(db, "SELECT id FROM trace WHERE live = 1")
 }
 
-/// Nobody owns it any more.
-pub(crate) fn give_free(db: &Connection, trace: &TraceId) -> Result<()> {
-    db.execute("UPDATE trace SET live = 0 WHERE id = ?1", [trace.as_str()]).map(drop)
+/// Whether a process owns it.
+pub(crate) fn set_live(db: &Connection, trace: &TraceId, live: bool) -> Result<()> {
+    db.execute("UPDATE trace SET live = ?2 WHERE id = ?1", (trace.as_str(), live)).map(drop)
 }
 
 pub(crate) fn all(db: &Connection) -> Result<Vec<TraceId>> {

@@ -49,6 +49,8 @@ pub struct Installation {
     pub shelf: Option<Shelf>,
     /// Those that are configured and cannot be used: no agent works until that is put right.
     unready: Vec<Unready>,
+    /// Whether commands may run without a sandbox if none can be made.
+    no_sandbox: bool,
 }
 
 impl Installation {
@@ -117,6 +119,7 @@ impl Installation {
             home.check_tools(names.iter().map(String::as_str).chain(optional))?;
         }
         let shelf = home.shelf();
+        let no_sandbox = logs.home.config.no_sandbox;
         Ok(Installation {
             logs,
             models,
@@ -129,6 +132,7 @@ impl Installation {
             tools,
             shelf,
             unready,
+            no_sandbox,
         })
     }
 
@@ -136,6 +140,23 @@ impl Installation {
     pub fn with_rules(mut self, rules: RunRules) -> Installation {
         self.sources.run = rules;
         self
+    }
+
+    /// The same, where commands may run without a sandbox if none can be made, as the configuration or `accepted` says.
+    pub fn with_no_sandbox(mut self, accepted: bool) -> Installation {
+        self.no_sandbox |= accepted;
+        self
+    }
+
+    /// A line about commands that `--yes` would allow, where the sandbox cannot be made on this machine.
+    pub fn sandbox_note(&self) -> Option<String> {
+        let missing = launcher::own().support().missing()?;
+        Some(match self.no_sandbox {
+            true => format!("commands run without a sandbox: {missing}"),
+            false => format!(
+                "commands are not run unless you approve each of them: {missing}; --no-sandbox runs them without a sandbox"
+            ),
+        })
     }
 
     /// What judges recorded calls by the rules of now, and by others.
@@ -262,7 +283,7 @@ impl Installation {
             tools: tools.clone(),
             models: Arc::clone(&models) as Arc<dyn Models>,
             vault: self.vault.clone(),
-            launcher: launcher::own(),
+            launcher: launcher::own().run_open(self.no_sandbox),
             protected: self.logs.home.protected(),
             policies: Arc::new(move |spec| {
                 let known = checked.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// From more tools than this on, models are given a search instead of all of them.
 pub const SEARCH_ABOVE: usize = 40;
@@ -59,6 +60,13 @@ pub struct Configured {
     /// Whether the file belongs to the workspace, so that whoever made that may have written it. Such a server starts only
     /// once the person has approved the entry as it is.
     pub foreign: bool,
+}
+
+impl Configured {
+    /// How long it may take to come up, and then to list its tools.
+    pub(crate) fn startup_limit(&self) -> Duration {
+        Duration::from_secs(self.entry.startup_timeout_s.unwrap_or(30))
+    }
 }
 
 /// The servers of all files.

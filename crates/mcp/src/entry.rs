@@ -49,7 +49,7 @@ pub struct Entry {
     /// How long a call may take, in seconds. Default: 120.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_s: Option<u64>,
-    /// How long it may take to come up, in seconds. Default: 30.
+    /// How long it may take to come up, and then to list its tools, in seconds. Default: 30.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub startup_timeout_s: Option<u64>,
     /// What its process may do with files. Default: change the workspace. `full` counts only in a file outside the workspace.

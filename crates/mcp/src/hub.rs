@@ -163,7 +163,10 @@ impl Shared {
                 return State::Failed(why);
             }
         };
-        let listed = self.list(place, server, &link).await;
+        let limit = server.configured.startup_limit();
+        let listed = tokio::time::timeout(limit, self.list(place, server, &link)).await;
+        let late = |_| Err(format!("it did not list its tools within {} s", limit.as_secs()));
+        let listed = listed.unwrap_or_else(late);
         self.look_after_later(place, server);
         self.look_after(place, Arc::clone(server), &link);
         if let Err(why) = listed {

@@ -77,7 +77,7 @@ const PREVIOUS: ProtocolVersion = ProtocolVersion::V_2025_11_25;
 impl Link {
     /// Connects: by the current revision of the protocol where the server speaks it, else by the previous one.
     pub async fn open(server: &Configured, around: &Around) -> Result<Link, NoLink> {
-        let limit = Duration::from_secs(server.entry.startup_timeout_s.unwrap_or(30));
+        let limit = server.startup_limit();
         let opening = async {
             let auto = ClientLifecycleMode::Auto { preferred_versions: vec![CURRENT], legacy_version: Some(PREVIOUS) };
             match attempt(server, around, auto).await {

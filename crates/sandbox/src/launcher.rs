@@ -28,6 +28,7 @@ pub struct Launcher {
     hidden: Arc<[OsString]>,
     support: Arc<OnceLock<Support>>,
     grace: GracePeriods,
+    may_run_open: bool,
 }
 
 impl Launcher {
@@ -38,6 +39,7 @@ impl Launcher {
             hidden: Arc::default(),
             support: Arc::default(),
             grace: GracePeriods::default(),
+            may_run_open: false,
         }
     }
 
@@ -48,12 +50,28 @@ impl Launcher {
 
     /// None: whatever is to be started is refused. For a program that has not said by which one its commands are to be started.
     pub fn none() -> Launcher {
-        Launcher { program: None, hidden: Arc::default(), support: Arc::default(), grace: GracePeriods::default() }
+        Launcher {
+            program: None,
+            hidden: Arc::default(),
+            support: Arc::default(),
+            grace: GracePeriods::default(),
+            may_run_open: false,
+        }
     }
 
     /// The same, with these grace periods instead of the default ones.
     pub fn grace(self, grace: GracePeriods) -> Launcher {
         Launcher { grace, ..self }
+    }
+
+    /// The same, where the owner accepts that commands run without a sandbox if none can be made.
+    pub fn run_open(self, accepted: bool) -> Launcher {
+        Launcher { may_run_open: accepted, ..self }
+    }
+
+    /// Whether the owner accepts that commands run without a sandbox if none can be made.
+    pub fn may_run_open(&self) -> bool {
+        self.may_run_open
     }
 
     /// The same, with these environment variables kept from commands. Names that start with `MAINPATH_` always are.

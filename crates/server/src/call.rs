@@ -171,6 +171,10 @@ impl<Q, B> Call<Q, B> {
         Watch {
             may: self.may_watch(),
             closing: self.app.closing.subscribe(),
+            continues: {
+                let (app, host) = (Arc::clone(&self.app), self.host.clone());
+                Arc::new(move |trace: &TraceId| app.runs.is_left(&host, trace))
+            },
             tenant: self.who.tenant.clone(),
             together: self.app.together.clone(),
         }

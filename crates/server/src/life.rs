@@ -37,6 +37,8 @@ struct Going {
     ended: usize,
     /// Those that the end of an earlier process cut off while their clients waited, by the hashes of the requests.
     cut_off: BTreeMap<String, TraceId>,
+    /// Those that an earlier process left and that are about to be continued.
+    left: BTreeSet<TraceId>,
 }
 
 /// How long after its last event a run that was cut off waits for its client, in milliseconds.
@@ -190,12 +192,23 @@ impl Runs {
         let _ = marks(host).depend(trace, request);
     }
 
-    /// Reads which runs the end of an earlier process cut off while their clients waited. Errors: the marks cannot be read.
-    pub fn read_cut_off(&self, host: &Host) -> Result<(), Error> {
-        let left = marks(host).read()?.into_iter();
-        let cut_off = left.filter_map(|mark| Some((mark.request?, mark.trace))).collect();
-        self.homes().entry(host.home().data.clone()).or_default().cut_off = cut_off;
+    /// Reads which runs an earlier process left: before any request is answered. Errors: the marks cannot be read.
+    pub fn read_left(&self, host: &Host) -> Result<(), Error> {
+        let marks = marks(host).read()?;
+        let mut homes = self.homes();
+        let going = homes.entry(host.home().data.clone()).or_default();
+        for mark in marks {
+            match mark.request {
+                Some(request) => drop(going.cut_off.insert(request, mark.trace)),
+                None => drop(going.left.insert(mark.trace)),
+            }
+        }
         Ok(())
+    }
+
+    /// Whether an earlier process left this run, and it is about to be continued.
+    pub fn is_left(&self, host: &Host, trace: &TraceId) -> bool {
+        self.homes().get(&host.home().data).is_some_and(|going| going.left.contains(trace))
     }
 
     /// The run that the end of an earlier process cut off in the last ten minutes, while a client waited for it with a request of this
@@ -227,7 +240,11 @@ impl Runs {
             let permit = Arc::clone(&room).acquire_owned().await;
             self.queued.fetch_sub(1, Ordering::Relaxed);
             let Ok(permit) = permit else { return Ok(()) };
-            match self.take_up(host, &mark).await {
+            let taken_up = self.take_up(host, &mark).await;
+            if let Some(going) = self.homes().get_mut(&host.home().data) {
+                going.left.remove(&mark.trace);
+            }
+            match taken_up {
                 Ok(Some(Found::GoesOn(trace))) => {
                     let mut phases = host.runtime().phase(host.whose(), &trace);
                     told(Found::GoesOn(trace));

@@ -166,7 +166,7 @@ impl Server {
         )?;
         for host in std::iter::once(Ok(app.host.clone())).chain(app.tenants.all()?) {
             // What cannot be read is told when runs are continued.
-            let _ = host.and_then(|host| app.runs.read_cut_off(&host));
+            let _ = host.and_then(|host| app.runs.read_left(&host));
         }
         go_on(&app, settings.resumed_at_once, tell.clone());
         watch_store(&app, tell.clone());

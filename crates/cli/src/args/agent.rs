@@ -32,6 +32,9 @@ pub struct AgentArgs {
     /// Allow calls without asking, except those that a rule always asks about
     #[arg(short, long)]
     pub yes: bool,
+    /// Run commands without a sandbox where none can be made, also with --yes
+    #[arg(long)]
+    pub no_sandbox: bool,
     /// What is allowed without asking, and what commands can reach [default: ask before changes]
     #[arg(long, value_enum)]
     pub mode: Option<ModeArg>,

@@ -30,6 +30,7 @@ const KEYS: [(&str, &str); 105] = [
     ("temperature", "the profile's"),
     ("mode", "ask before changes"),
     ("network", "false"),
+    ("no_sandbox", "false"),
     ("snapshots", "false"),
     ("allowed_tools", "all"),
     ("auto_execute_tools", "true"),

@@ -68,7 +68,7 @@ pub async fn doctor() -> Result<Exit, Failure> {
     if !support.can_confine() {
         out(
             "warn commands are NOT sandboxed here: an allowed command can do whatever you can, also outside the workspace. \
-             Mainpath asks about each one in a terminal, and denies it without one, unless you give --yes",
+             Mainpath asks about each one in a terminal, and denies it without one, also with --yes, unless you give --no-sandbox",
         )?;
     }
     Ok(if fine { Exit::Ok } else { Exit::Error })

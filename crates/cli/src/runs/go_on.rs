@@ -8,7 +8,7 @@ use crate::runs::driven;
 use crate::runs::driven::{announce, connect, warn};
 use crate::runs::follow::{Follow, is_attended};
 use crate::runs::held::settled;
-use crate::runs::rules::check_rules;
+use crate::runs::rules::{check_rules, tell_sandbox};
 use crate::runs::settle::settle;
 use crate::traces::asked::{Standing, asked};
 use crate::traces::mail::unread;
@@ -182,6 +182,7 @@ pub async fn go_on_with(
     {
         warn(app, &spec.model, output);
     }
+    tell_sandbox(app, if says_yes { ApprovalMode::Yes } else { ApprovalMode::Ask }, output.json);
     let spec = changed.map(|spec| Mail::SetSpec { spec: Arc::new(spec) });
     for mail in spec.iter().chain(&skills).chain(&said.mail) {
         runtime.send(&app.logs.scope, trace, mail).await?;

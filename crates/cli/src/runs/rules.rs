@@ -4,7 +4,7 @@ use crate::args::agent::AgentArgs;
 use crate::exit::Failure;
 use crate::ui::text::{one_line, plain};
 use mainpath::rules::{Checked, read_files, untrusted};
-use mainpath::types::{RuleText, RunRules};
+use mainpath::types::{ApprovalMode, RuleText, RunRules};
 use mainpath::{Installation, RuleNames};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub fn opened(agent: &AgentArgs) -> Result<Installation, Failure> {
     let app = Installation::open()?.with_waits(&agent.options()?.limits);
     let folder = agent.workspace.as_deref().unwrap_or(Path::new("."));
     RuleNames::new(&app.logs.home, &app.tools, folder, agent.mcp_config.as_deref()).check(&rules)?;
-    Ok(app.with_rules(rules))
+    Ok(app.with_rules(rules).with_no_sandbox(agent.no_sandbox))
 }
 
 /// The texts of rule files that a command names itself, by no option. Errors: one is not there, or cannot be used.
@@ -25,6 +25,16 @@ pub fn read_named(files: &[PathBuf]) -> Result<Vec<RuleText>, Failure> {
     match files.iter().find(is_gone) {
         Some(file) => Err(Failure::usage(format!("there is no file {}", one_line(&file.display().to_string())))),
         None => Ok(read_files(files)?),
+    }
+}
+
+/// Prints what the missing sandbox means for a run that asks nobody.
+pub fn tell_sandbox(app: &Installation, mode: ApprovalMode, quiet: bool) {
+    if mode == ApprovalMode::Yes
+        && !quiet
+        && let Some(note) = app.sandbox_note()
+    {
+        eprintln!("! {}", plain(&note));
     }
 }
 

@@ -10,7 +10,7 @@ use crate::runs::driven::{announce, connect, experienced, follow, warn};
 use crate::runs::follow::{Follow, is_attended};
 use crate::runs::given::given;
 use crate::runs::go_on::{Said, go_on_with};
-use crate::runs::rules::check_rules;
+use crate::runs::rules::{check_rules, tell_sandbox};
 use crate::runs::task::{Task, message};
 use crate::traces::which::{name, rows};
 use crate::ui::text::{one_line, plain};
@@ -94,7 +94,11 @@ pub async fn begin(
     let (model, policy) = (chosen.model, &rules.policy);
     let spec = app.spec(NewAgent { given: &given, model, workspace: &workspace, policy, mode })?;
     untrusted_skills(&spec, &args.output);
-    let runtime = app.runtime_under(rules)?;
+    if !demo {
+        tell_sandbox(app, mode, args.output.json);
+    }
+    // The commands of the demonstration are those that ship with the program.
+    let runtime = app.clone().with_no_sandbox(demo).runtime_under(rules)?;
     let mut said = preloads(&spec, app.shelf.as_ref())?;
     let (skill, task) = task.with_skill(&spec, app)?;
     said.extend(skill);

@@ -85,6 +85,7 @@ mod terminal_words;
 mod tool_limits;
 mod tools;
 mod typing;
+mod unconfined;
 mod unheard;
 mod watches;
 mod what_if;

@@ -2,8 +2,8 @@
 
 use crate::serving::{Served, serve, serve_at};
 use crate::support::*;
+use mainpath::types::Usage;
 use mainpath_testkit::model_server::{Answer, Gate, ModelServer};
-use mainpath_types::Usage;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -191,7 +191,9 @@ fn a_client_that_declares_no_retry_gets_a_new_run_that_names_the_one_cut_off() {
             "-d",
             &body,
         ]);
-        head.lines().for_each(|line| drop(command.args(["-H", line])));
+        for line in head.lines() {
+            command.args(["-H", line]);
+        }
         Process::start(command)
     };
     let mut first = ask(&served, "");
@@ -253,4 +255,41 @@ fn a_restart_costs_nothing() {
         (&json!({"input": 40, "output": 20}), &json!(null), &json!(4))
     );
     place.ok(&["verify", &trace]);
+}
+
+#[test]
+fn a_watcher_hears_the_end_only_when_nothing_will_continue() {
+    let (place, gate) = (Place::new(), Gate::default());
+    place.config("[server]\nresumed_at_once = 1\n");
+    let waits = gate.clone();
+    let model = server(move |request| match request.count("assistant") {
+        0 => Answer::call("list_files", json!({"path": "."})).into(),
+        _ => Answer::text("Done.").behind(&waits).into(),
+    });
+    let served = serve(&place);
+    let body = json!({"task": "Look.", "model": model.model()}).to_string();
+    let start = || served.ask("POST", "/api/traces", "", &body).1["trace_id"].as_str().unwrap().to_string();
+    let mut traces = [start(), start()];
+    traces.sort();
+    wait_until("both wait for their answers", || model.requests().len() == 4);
+    served.process.kill();
+    let served = serve(&place);
+    // The second is continued when the first has ended.
+    let mut command = Command::new("curl");
+    let path = format!("http://{}/api/traces/{}/events", served.address, traces[1]);
+    command.args([
+        "-sN",
+        &path,
+        "-H",
+        "accept: text/event-stream",
+        "-H",
+        &format!("authorization: Bearer {}", served.key),
+    ]);
+    let mut watching = Process::start(command);
+    watching.find(|line| line.starts_with("event: model_request")).unwrap();
+    gate.open();
+    let done = watching.end();
+    let frames: Vec<&str> = done.out.split("\n\n").collect();
+    let last = frames.iter().rfind(|frame| frame.contains("event: end")).unwrap();
+    assert!(last.contains("\"status\":\"completed\"") && done.out.contains("event: run_finished"), "{done:#?}");
 }

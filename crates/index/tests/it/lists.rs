@@ -72,6 +72,16 @@ async fn a_trace_that_is_owned_is_looked_at_again() {
 }
 
 #[tokio::test]
+async fn a_list_between_the_lease_and_its_first_write_does_not_hide_what_is_written() {
+    let place = Place::new();
+    place.talk("a", &[("one", "1")]).await;
+    assert_eq!(names(&place), ["a completed 1"]);
+    let looked = || assert_eq!(names(&place), ["a completed 1"]);
+    drop(place.begin_after("a", &[("two", "2")], looked).await);
+    assert_eq!(names(&place), ["a completed 2"]);
+}
+
+#[tokio::test]
 async fn traces_that_mainpath_makes_and_those_that_come_and_go_by_hand_in_between_are_all_seen() {
     let place = Place::new();
     place.talk("a", &[("one", "1")]).await;

@@ -85,6 +85,18 @@ impl Place {
         drop(lease.await);
     }
 
+    /// The same, with something done between the lease and the first write.
+    pub(crate) async fn begin_after(&self, trace: &str, said: &[(&str, &str)], first: impl FnOnce()) -> Lease {
+        let lease = self.written(trace, |work| {
+            first();
+            for (asking, answer) in said {
+                work.offer(InputKind::UserMessage(asked(Part::text(*asking))));
+                work.answer(vec![Part::text(*answer)], Vec::new());
+            }
+        });
+        lease.await
+    }
+
     async fn begin_with(&self, trace: &str, said: Vec<(Part, &str)>) -> Lease {
         let lease = self.written(trace, |work| {
             for (text, answered) in said {

@@ -53,6 +53,8 @@ pub struct ConfigFile {
     pub mode: Option<Access>,
     /// Whether the agent's commands have a network.
     pub network: Option<bool>,
+    /// Whether commands run without a sandbox where none can be made, also those that only `--yes` allows.
+    pub no_sandbox: bool,
     /// Whether all files of the workspace are kept before every command.
     pub snapshots: bool,
     /// The tools that agents may use; all where nothing is said.

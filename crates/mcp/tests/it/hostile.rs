@@ -37,6 +37,10 @@ async fn a_server_that_never_comes_up_holds_nobody_for_longer_than_its_time() {
     let config = format!("{}startup_timeout_s = 1\n", hostile("h", "mute"));
     let world = tokio::time::timeout(LONG, World::new(&config)).await.expect("nobody is held up");
     assert_eq!(world.failure("h"), "it did not start within 1 s");
+    // Nor does one that comes up and lists nothing.
+    let config = format!("{}startup_timeout_s = 1\n", hostile("h", "mute-list"));
+    let world = tokio::time::timeout(LONG, World::new(&config)).await.expect("nobody is held up");
+    assert_eq!(world.failure("h"), "it did not list its tools within 1 s");
 }
 
 #[tokio::test]

@@ -189,6 +189,8 @@ def main():
             result = {"tools": tools()}
             if HOW == "endless-pages":
                 result["nextCursor"] = "again"
+            if HOW == "mute-list":
+                time.sleep(1000)
             if HOW == "no-list":
                 refuse(request, -32603, "not today")
             else:

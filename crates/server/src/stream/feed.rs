@@ -5,7 +5,7 @@ use super::frame::Frame;
 use super::position::{Position, Shown, is_piece};
 use super::together::{Of, QUIET, Together, Watcher};
 use mainpath::trace::Facts;
-use mainpath::types::{EventId, TenantId};
+use mainpath::types::{EventId, TenantId, TraceId};
 use mainpath::{Error, Run, RunEvent, Trace};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -81,11 +81,16 @@ pub struct Watch {
     pub may: May,
     /// Whether the server ends.
     pub closing: watch::Receiver<bool>,
+    /// Whether a trace is about to be continued after a restart.
+    pub continues: Continues,
     /// Whose traces it sees,
     pub tenant: TenantId,
     /// and others who watch.
     pub together: Together,
 }
+
+/// Says whether a trace is about to be continued.
+pub type Continues = Arc<dyn Fn(&TraceId) -> bool + Send + Sync>;
 
 /// How often that is asked.
 const LOOK: Duration = Duration::from_secs(1);
@@ -116,7 +121,8 @@ impl Feed {
             let data = json!({"type": "resync", "trace_id": trace.id(), "reason": reason, "head": head, "cursor": cursor.to_string()});
             ready.push_back(Arc::new(Frame::new("resync", &data).at(cursor.to_string())));
         }
-        let is_over = !wanted.follow && state.run.is_none() && reason.is_none() && cursor == Cursor::after(head);
+        let has_rest = state.run.is_some() || (watch.continues)(trace.id());
+        let is_over = !wanted.follow && !has_rest && reason.is_none() && cursor == Cursor::after(head);
         Ok(Feed {
             position: Position::new(trace.id(), cursor),
             trace,
@@ -177,6 +183,11 @@ impl Feed {
                     self.has_ended = is_closing && !self.trace.is_driven().await.is_ok_and(|is_driven| is_driven);
                 }
                 Heard::End if self.is_closing() => self.has_ended = true,
+                // An earlier process left it, and this one continues it in a moment.
+                Heard::End if (self.watch.continues)(self.trace.id()) => {
+                    self.source = None;
+                    tokio::time::sleep(QUIET).await;
+                }
                 Heard::Problem(error) => self.end_with(error.message()),
                 Heard::End => match &mut self.last {
                     Some(last) => {
@@ -188,7 +199,9 @@ impl Feed {
                     None => {
                         self.has_ended = true;
                         let cursor = self.position.cursor().to_string();
-                        let data = json!({"type": "end", "trace_id": self.trace.id(), "cursor": cursor});
+                        let status = self.trace.standing().await.unwrap_or("unknown");
+                        let data =
+                            json!({"type": "end", "trace_id": self.trace.id(), "status": status, "cursor": cursor});
                         self.ready.push_back(Arc::new(Frame::new("end", &data)));
                     }
                 },
@@ -298,7 +311,9 @@ mod tests {
         async fn feed(&self) -> Feed {
             let (_, closing) = watch::channel(false);
             let tenant = TenantId::local();
-            let watch = Watch { may: Arc::new(|| true), closing, tenant, together: self.together.clone() };
+            let continues: Continues = Arc::new(|_: &TraceId| false);
+            let together = self.together.clone();
+            let watch = Watch { may: Arc::new(|| true), closing, continues, tenant, together };
             let wanted = Wanted { follow: true, ..Wanted::default() };
             Feed::open(self.trace.clone(), wanted, watch).await.unwrap()
         }
