@@ -3,14 +3,11 @@
 use crate::driver::Driver;
 use crate::driver::error::DriveError;
 use crate::driver::log::{tail_cut, writable};
-use crate::effects::hooks::{HookFolders, HookPoint, TraceHooks};
 use crate::observer::Taken;
 use crate::stream::hub::{Announced, Live};
-use crate::stream::notices::Notices;
 use mainpath_core::{Bodies, Input, InputKind, Machine, Packer, apply};
 use mainpath_store::{Appended, Opened, Refused, is_no_room};
 use mainpath_types::{Event, EventKind, FinishReason, MailId};
-use serde_json::json;
 use std::io::ErrorKind;
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
@@ -184,45 +181,6 @@ impl Driver {
             |event: &Event| matches!(&event.kind, EventKind::RunFinished(run) if run.reason == FinishReason::Stopped);
         if let Some(processes) = self.handle.known_processes().filter(|_| batch.iter().any(is_stop)).cloned() {
             tokio::spawn(async move { processes.end().await });
-        }
-    }
-
-    /// The hooks at the end of a turn and of a run. They can change nothing any more.
-    async fn tell_hooks(&mut self, batch: &[Event]) {
-        let hooks = &self.shared.config.hooks;
-        let concerns_hooks = |event: &Event| match &event.kind {
-            EventKind::TurnFinished(_) => hooks.has(HookPoint::TurnEnd),
-            EventKind::RunFinished(_) => hooks.has(HookPoint::RunEnd),
-            _ => false,
-        };
-        if !batch.iter().any(concerns_hooks) {
-            return;
-        }
-        let spec = match self.machine.state().spec.as_ref().map(|spec| spec.event) {
-            Some(event) => self.event(event).await,
-            None => Ok(None),
-        };
-        // Without its spec, as after an erasure, the workspace is unknown: programs are not started then.
-        let Ok(Some(EventKind::SpecChanged(data))) = spec else { return };
-        let spec = data.spec.clone();
-        let hooks = &self.shared.config.hooks;
-        for event in batch {
-            let (point, said) = match &event.kind {
-                EventKind::TurnFinished(data) if hooks.has(HookPoint::TurnEnd) => {
-                    (HookPoint::TurnEnd, serde_json::to_value(data))
-                }
-                EventKind::RunFinished(data) if hooks.has(HookPoint::RunEnd) => {
-                    (HookPoint::RunEnd, serde_json::to_value(data))
-                }
-                _ => continue,
-            };
-            let mut said = json!({
-                "trace_id": self.lease.trace(), "turn": event.turn, "data": said.unwrap_or_default(),
-            });
-            let notices = Notices { handle: &self.handle, vault: &self.shared.config.vault };
-            let hooks = TraceHooks { hooks, trace: self.lease.trace(), folders: HookFolders::of_spec(&spec), notices };
-            // A hook that says no here says it to nobody.
-            let _ = hooks.call(point, None, &mut said, |_, _, _| {}).await;
         }
     }
 

@@ -91,6 +91,12 @@ impl InFlight {
         waits.for_each(|(_, waiting)| waiting.abort.abort());
     }
 
+    /// Tells probes that the run is to end: they have a moment left, since their answers are the only record of what was done.
+    pub fn hurry_probes(&self) {
+        let probes = self.running.iter().filter(|(key, _)| matches!(key, EffectKey::Probe(..)));
+        probes.for_each(|(_, probe)| probe.cancel.cancel());
+    }
+
     /// The next effect to end; never, while none is under way.
     pub async fn next(&mut self) -> Ended {
         match self.work.next().await {

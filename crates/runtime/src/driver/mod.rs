@@ -5,6 +5,7 @@ mod append;
 mod at_once;
 mod children;
 pub(crate) mod drive;
+mod end_hooks;
 pub(crate) mod error;
 mod in_flight;
 pub(crate) mod log;

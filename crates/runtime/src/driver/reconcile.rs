@@ -16,6 +16,9 @@ impl Driver {
     pub(super) async fn reconcile(&mut self) -> Result<(), DriveError> {
         let Some(pending) = self.machine.pending() else { return Ok(()) };
         self.in_flight.cancel_all_but(&pending);
+        if self.machine.state().closing().is_some() {
+            self.in_flight.hurry_probes();
+        }
         self.arm(&pending);
         let is_resting = self.shared.is_resting();
         if is_resting {
@@ -80,7 +83,7 @@ impl Driver {
         let context = self.context().await?;
         let arguments = self.arguments(grant.call(), arguments).await?;
         let patches = self.machine.state().children.patches.clone();
-        self.in_flight.start(key, |_| probe_tool(context, grant, arguments, patches));
+        self.in_flight.start(key, |hurry| probe_tool(context, grant, arguments, patches, hurry));
         Ok(())
     }
 

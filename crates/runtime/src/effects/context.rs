@@ -37,6 +37,7 @@ impl EffectContext {
             trace: &self.trace,
             folders: HookFolders::of(&self.prepared.workspace),
             notices: self.notices(),
+            cancel: None,
         }
     }
 }

@@ -12,6 +12,7 @@ use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
 /// Where a hook is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -165,9 +166,33 @@ pub(crate) struct TraceHooks<'a> {
     pub folders: HookFolders<'a>,
     /// Who is told when one fails.
     pub notices: Notices<'a>,
+    /// Fires when what the hooks are called for is to end.
+    pub cancel: Option<&'a CancellationToken>,
+}
+
+/// How long something that is asked once may still take after the run is to end.
+const PARTING: Duration = Duration::from_secs(1);
+
+/// Returns when the time is over that is left after an end was asked for.
+pub(crate) async fn late(cancel: &CancellationToken) {
+    cancel.cancelled().await;
+    tokio::time::sleep(PARTING).await;
+}
+
+/// Why a hook was not waited for any longer.
+enum Cut {
+    Timeout,
+    Ended,
 }
 
 impl TraceHooks<'_> {
+    async fn late(&self) {
+        match self.cancel {
+            Some(cancel) => late(cancel).await,
+            None => std::future::pending().await,
+        }
+    }
+
     /// Calls the hooks of a point one after the other. `change` takes what one wants changed, by its name, into the object that the
     /// next one sees. Errors: the first that says no; the others are not called.
     pub async fn call(
@@ -189,12 +214,19 @@ impl TraceHooks<'_> {
             }
             // Also what it does before it waits for anything is its author's code.
             let asked = AssertUnwindSafe(async { hook.runner.run(event).await }).catch_unwind();
-            let answered = match tokio::time::timeout(hook.timeout, asked).await {
+            let asked = async {
+                tokio::select! {
+                    asked = tokio::time::timeout(hook.timeout, asked) => asked.map_err(|_| Cut::Timeout),
+                    () = self.late() => Err(Cut::Ended),
+                }
+            };
+            let answered = match asked.await {
                 Ok(Ok(Ok(Value::Null))) => Ok(Answer::default()),
                 Ok(Ok(Ok(answer))) => Answer::deserialize(answer).map_err(|error| format!("its answer: {error}")),
                 Ok(Ok(Err(problem))) => Err(problem),
                 Ok(Err(panic)) => Err(format!("it panicked: {}", panic_text(&*panic))),
-                Err(_) => Err(format!("it took longer than {:?}", hook.timeout)),
+                Err(Cut::Timeout) => Err(format!("it took longer than {:?}", hook.timeout)),
+                Err(Cut::Ended) => Err("it was ended together with what it was called for".into()),
             };
             let no =
                 |reason: String| Err(Forbidden { hook: hook.name.clone(), reason: self.notices.vault.redact(&reason) });

@@ -1,7 +1,7 @@
 //! A call of a tool: run, its result looked after; or asked whether an earlier process has made it.
 
 use crate::effects::context::EffectContext;
-use crate::effects::hooks::HookPoint;
+use crate::effects::hooks::{HookPoint, TraceHooks, late};
 use crate::effects::snapshots::{look_after, look_before, may_change_any_file};
 use crate::effects::tool_context::{check_redirect, patch_desk, tool_context};
 use crate::gate::facts::starts_processes;
@@ -59,7 +59,8 @@ pub(crate) async fn run_tool(effect: EffectContext, run: ToolRun, cancel: Cancel
     if networked && arguments.contains("://") {
         output.origin = Origin::Web;
     }
-    after_tool(&effect, &name, &arguments, &mut output).await;
+    let is_cut = matches!(output.error.as_deref(), Some("interrupted" | "timeout"));
+    after_tool(&effect, AfterTool { name: &name, arguments: &arguments, cancel: &cancel }, &mut output).await;
     pieces.end();
     let Looked { mut output, tokens } = looked_through(&effect, output).await;
     let once = output.origin.is_foreign() || config.tools.doc(&name).is_some_and(|doc| doc.shown_once);
@@ -70,8 +71,7 @@ pub(crate) async fn run_tool(effect: EffectContext, run: ToolRun, cancel: Cancel
         let problem = config.vault.redact(&error.to_string());
         handle.tell(Live::Notice(format!("a long output stays in the log: {problem}")));
     }
-    let ended = matches!(output.error.as_deref(), Some("interrupted" | "timeout"));
-    if ended && cancel.is_cancelled() {
+    if is_cut && cancel.is_cancelled() {
         return InputKind::ToolDead { call, attempt, output: Some(output), tokens };
     }
     InputKind::ToolFinished { call, attempt, output, tokens }
@@ -133,8 +133,17 @@ fn show_once(name: &str, arguments: &str, output: &mut ToolOutput) {
     }
 }
 
+/// A call that has run.
+struct AfterTool<'a> {
+    name: &'a str,
+    arguments: &'a str,
+    /// Fires when the call is to end.
+    cancel: &'a CancellationToken,
+}
+
 /// The hooks after a call: they see its result, and may withhold it or put another text in its place.
-async fn after_tool(effect: &EffectContext, name: &str, arguments: &str, output: &mut ToolOutput) {
+async fn after_tool(effect: &EffectContext, made: AfterTool<'_>, output: &mut ToolOutput) {
+    let AfterTool { name, arguments, cancel } = made;
     if !effect.shared.config.hooks.has(HookPoint::AfterTool) {
         return;
     }
@@ -143,7 +152,7 @@ async fn after_tool(effect: &EffectContext, name: &str, arguments: &str, output:
         "arguments": serde_json::from_str::<Value>(arguments).unwrap_or_default(),
     });
     let mut changed = None;
-    let hooks = effect.hooks();
+    let hooks = TraceHooks { cancel: Some(cancel), ..effect.hooks() };
     let called = hooks.call(HookPoint::AfterTool, Some(name), &mut event, |event, _, answer| {
         if let Some(text) = answer.output {
             event["output"] = Value::String(text.clone());
@@ -167,13 +176,18 @@ pub(crate) async fn probe_tool(
     grant: Grant,
     arguments: String,
     patches: Vec<ChildPatch>,
+    hurry: CancellationToken,
 ) -> InputKind {
     let (call, attempt, name) = (grant.call(), grant.attempt(), grant.tool().to_string());
     let config = &effect.shared.config;
     let pieces = Pieces::new(&config.vault, &effect.handle, EffectKey::Tool(call, attempt));
     let mut context = tool_context(&effect, grant, CancellationToken::new(), Arc::new(pieces), Vec::new());
     context.patches = patch_desk(&effect, patches);
-    let answer = match config.tools.probe(&name, &arguments, &context).await {
+    let probed = tokio::select! {
+        probed = config.tools.probe(&name, &arguments, &context) => probed,
+        () = late(&hurry) => ProbeAnswer::Unknown,
+    };
+    let answer = match probed {
         ProbeAnswer::Done(mut output) => {
             config.vault.redact_output(&mut output);
             let tokens = estimate_parts(&output.content);

@@ -3,8 +3,13 @@
 use crate::support::*;
 use mainpath_runtime::*;
 use mainpath_testkit::model_server::{Answer, Behaviour, ModelServer, Reply};
+use mainpath_tools::{Fut, ProbeAnswer, Tool, ToolContext, ToolDoc};
 use mainpath_types::*;
 use serde_json::json;
+use std::future::pending;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 fn started(event: &Event) -> bool {
     matches!(event.kind, EventKind::ActionStarted(_))
@@ -119,4 +124,63 @@ async fn after_a_stop_in_the_middle_of_a_turn_every_call_has_its_result_and_the_
     assert_eq!(resolutions(&place.log(&trace).await), [Ok, Interrupted, Interrupted]);
     goes_on(&place, &runtime, &trace).await;
     assert_eq!(roles(&server, 1), ["system", "user", "assistant", "tool", "tool", "tool"]);
+}
+
+/// A call that never ends, and of which nobody says whether it was made.
+struct Unknowable(Arc<AtomicU32>);
+
+impl Tool for Unknowable {
+    type Args = Args;
+    const NAME: &'static str = "unknowable";
+
+    fn describe(&self) -> ToolDoc {
+        ToolDoc { can_probe: true, ..ToolDoc::new("a tool of the tests", EffectClass::SideEffecting) }
+    }
+
+    fn run<'a>(&'a self, _: &'a ToolContext, _: Args) -> Fut<'a, ToolOutput> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Box::pin(pending())
+    }
+
+    fn probe<'a>(&'a self, _: &'a ToolContext, _: Args) -> Fut<'a, ProbeAnswer> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Box::pin(pending())
+    }
+}
+
+#[test]
+fn a_stop_ends_the_wait_for_whether_a_call_of_an_earlier_process_was_made() {
+    let process = || {
+        let mut process = tokio::runtime::Builder::new_current_thread();
+        process.enable_all().start_paused(true).build().unwrap()
+    };
+    let place = Place::memory(Brain::steps(&[&[("unknowable", "a")]]));
+    let asked = Arc::new(AtomicU32::new(0));
+    let tools = place.config().tools.with(Unknowable(Arc::clone(&asked)));
+    let runtime = || Runtime::new(Config { tools: tools.clone(), ..place.config() });
+    let reached = async |count| {
+        while asked.load(Ordering::SeqCst) < count {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let first = process();
+    let killed = first.block_on(async {
+        let runtime = runtime();
+        let spec = Spec { tools: tools.specs(), ..place.spec() };
+        runtime.start(&local(), &id("t"), spec, Mail::message("go")).await.unwrap();
+        soon("the call", reached(1)).await;
+        runtime
+    });
+    // It and all its tasks are dropped in mid-air.
+    drop(first);
+    drop(killed);
+    process().block_on(async {
+        let runtime = runtime();
+        runtime.resume(&local(), &id("t"));
+        soon("the probe", reached(2)).await;
+        runtime.send(&local(), &id("t"), &Mail::Stop).await.unwrap();
+        assert_eq!(settled(&runtime, &id("t")).await, Phase::Idle);
+        let log = place.inspect(&id("t")).await;
+        assert_eq!((reasons(&log), resolutions(&log)), (vec![FinishReason::Stopped], vec![Resolution::Unknown]));
+    });
 }
