@@ -89,7 +89,7 @@ pub fn apply(state: &mut State, event: &Event) {
         EventKind::MessageReceived(data) => state.receive(id, data),
         EventKind::TraceNamed(data) => state.named(data),
         EventKind::MessageImported(data) => state.import(id, data),
-        EventKind::SubTraceStarted(data) => state.start_child(data),
+        EventKind::SubTraceStarted(data) => state.start_child(data, at),
         EventKind::SubTraceCompleted(data) => state.end_child(data),
         // Whoever reads the log has put what is left of them in the places of the erased events.
         EventKind::Erased(Erased { .. }) => {}

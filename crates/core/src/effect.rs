@@ -21,6 +21,8 @@ pub enum EffectKey {
     Answer(CallId),
     /// A call starts child agent N of its own, or waits for it.
     Child(CallId, u16),
+    /// Child agent N of a call is to be ended.
+    EndChild(CallId, u16),
     /// What the children of a call came to is handed back to it.
     HandBack(CallId),
     /// An attempt is to be ended.
@@ -57,6 +59,7 @@ impl fmt::Display for EffectKey {
             EffectKey::Approval(call) => write!(f, "approval/{call}"),
             EffectKey::Answer(call) => write!(f, "answer/{call}"),
             EffectKey::Child(call, nth) => write!(f, "child/{call}/{nth}"),
+            EffectKey::EndChild(call, nth) => write!(f, "end-child/{call}/{nth}"),
             EffectKey::HandBack(call) => write!(f, "hand-back/{call}"),
             EffectKey::Kill(call, attempt) => write!(f, "kill/{call}/{attempt}"),
             EffectKey::Probe(call, attempt) => write!(f, "probe/{call}/{attempt}"),
@@ -85,6 +88,7 @@ impl EffectKey {
             | EffectKey::Tool(..)
             | EffectKey::Kill(..)
             | EffectKey::Probe(..)
+            | EffectKey::EndChild(..)
             | EffectKey::HandBack(_)
             | EffectKey::Hooks(_)
             | EffectKey::Summary(_)
@@ -129,6 +133,14 @@ pub enum Effect {
         nth: u16,
         /// The event that holds the task.
         arguments: EventId,
+    },
+    /// End the work of a child agent, and report with [`crate::InputKind::ChildEnded`] what it has done until then. The children of a
+    /// call are ended at the same time.
+    EndChild {
+        /// The call.
+        call: CallId,
+        /// The index of the child among those of the call, from 0.
+        nth: u16,
     },
     /// All children of a call have ended: put together what they came to, and report with [`crate::InputKind::HandedBack`].
     HandBack {

@@ -26,7 +26,7 @@ pub fn pending(state: &State) -> BTreeMap<EffectKey, Effect> {
             effects.insert(EffectKey::Timer(TimerKey::Call(call.id)), Effect::Timer { at });
         }
         effects.extend(of_call(state, call));
-        if call.effect == EffectClass::StartChild && call.state == CallState::Started {
+        if call.effect == EffectClass::StartChild {
             effects.extend(pending_of(state, call));
         }
         effects.extend(question::sending(call));
@@ -52,6 +52,7 @@ fn of_call(state: &State, call: &Call) -> Option<(EffectKey, Effect)> {
             EffectClass::StartChild => return None,
             _ => (EffectKey::Tool(id, attempt), Effect::RunTool { grant: grant(state, call)?, arguments }),
         },
+        CallState::Cancelling(_) if call.effect == EffectClass::StartChild => return None,
         CallState::Cancelling(_) => (EffectKey::Kill(id, attempt), Effect::Kill { call: id, attempt }),
         CallState::Probing => (EffectKey::Probe(id, attempt), Effect::Probe { grant: grant(state, call)?, arguments }),
         CallState::Ready | CallState::Done(_) => return None,

@@ -47,16 +47,32 @@ pub struct Planned {
 
 type Plan = Box<dyn FnMut(&Planned) -> Fault + Send>;
 
-/// A store whose appends go by a plan. All else goes to the inner store.
+/// A store whose appends go by a plan. All else goes to the inner store, but for a trace whose server is silent. The trace of another
+/// machine is in the inner store as well, under the id that it has there.
 pub struct Faulty<S> {
     inner: S,
     plan: Mutex<(u64, Plan)>,
+    silent: Mutex<Option<TraceId>>,
+}
+
+/// The id that a trace has on its own machine.
+fn there(trace: &TraceId) -> TraceId {
+    trace.elsewhere().and_then(|remote| remote.id.parse().ok()).unwrap_or_else(|| trace.clone())
 }
 
 impl<S> Faulty<S> {
     /// Asks `plan` what is to happen to each append.
     pub fn new(inner: S, plan: impl FnMut(&Planned) -> Fault + Send + 'static) -> Faulty<S> {
-        Faulty { inner, plan: Mutex::new((0, Box::new(plan))) }
+        Faulty { inner, plan: Mutex::new((0, Box::new(plan))), silent: Mutex::default() }
+    }
+
+    /// From now on nobody answers who reads this trace, asks who drives it or sends mail to it.
+    pub fn silence(&self, trace: &TraceId) {
+        *self.silent.lock().unwrap_or_else(PoisonError::into_inner) = Some(trace.clone());
+    }
+
+    fn is_silent(&self, trace: &TraceId) -> bool {
+        self.silent.lock().unwrap_or_else(PoisonError::into_inner).as_ref() == Some(trace)
     }
 
     /// No faults.
@@ -184,7 +200,10 @@ impl<S: Store> Store for Faulty<S> {
     }
 
     fn read(&self, scope: &Scope, trace: &TraceId, from: EventId) -> Fut<'_, Result<ReadLog, StoreError>> {
-        self.inner.read(scope, trace, from)
+        if self.is_silent(trace) {
+            return Box::pin(std::future::pending());
+        }
+        self.inner.read(scope, &there(trace), from)
     }
 
     fn problem(&self) -> Option<String> {
@@ -192,15 +211,21 @@ impl<S: Store> Store for Faulty<S> {
     }
 
     fn subscribe(&self, scope: &Scope, trace: &TraceId) -> Result<watch::Receiver<EventId>, StoreError> {
-        self.inner.subscribe(scope, trace)
+        self.inner.subscribe(scope, &there(trace))
     }
 
     fn driver(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Option<Owner>, StoreError>> {
-        self.inner.driver(scope, trace)
+        if self.is_silent(trace) {
+            return Box::pin(std::future::pending());
+        }
+        self.inner.driver(scope, &there(trace))
     }
 
     fn send(&self, scope: &Scope, trace: &TraceId, letter: Letter) -> Fut<'_, Result<MailId, StoreError>> {
-        self.inner.send(scope, trace, letter)
+        if self.is_silent(trace) {
+            return Box::pin(std::future::pending());
+        }
+        self.inner.send(scope, &there(trace), letter)
     }
 
     fn mail(&self, scope: &Scope, trace: &TraceId, after: MailId) -> Fut<'_, Result<Vec<Mail>, StoreError>> {

@@ -198,9 +198,7 @@ impl World {
                 let tokens = if self.rng.u32(0..12) == 0 { self.rng.u32(60..900) } else { self.rng.u32(1..60) };
                 InputKind::ToolFinished { call, attempt, output, tokens }
             }
-            (EffectKey::Kill(call, _), _) if children::has_open(self.machine.state(), call) => {
-                children::stopped(self.machine.state(), call)
-            }
+            (EffectKey::EndChild(call, nth), _) => children::stopped(self.machine.state(), call, nth),
             (EffectKey::Kill(call, attempt), _) if self.rng.u32(0..4) > 0 || self.starts_agents(call) => {
                 InputKind::ToolDead { call, attempt, output: None, tokens: 0 }
             }
@@ -434,9 +432,7 @@ impl World {
                 (EffectKey::Tool(call, attempt), _) => {
                     InputKind::ToolFinished { call, attempt, output: ToolOutput::text("ok"), tokens: 2 }
                 }
-                (EffectKey::Kill(call, _), _) if children::has_open(self.machine.state(), call) => {
-                    children::stopped(self.machine.state(), call)
-                }
+                (EffectKey::EndChild(call, nth), _) => children::stopped(self.machine.state(), call, nth),
                 (EffectKey::Child(..) | EffectKey::HandBack(_), effect) => {
                     children::answer(self.machine.state(), &effect, &mut self.rng)
                 }

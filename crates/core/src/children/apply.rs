@@ -6,13 +6,14 @@ use mainpath_types::{CallId, ChildOutcome, ChildPatch, Millis, Share, SubTraceCo
 
 impl State {
     /// Its share is set aside.
-    pub(crate) fn start_child(&mut self, data: &SubTraceStarted) {
+    pub(crate) fn start_child(&mut self, data: &SubTraceStarted, at: Millis) {
         self.children.latest = self.children.latest.max(time_in(&data.child).unwrap_or_default());
         self.children.list.push(Child {
             call: data.call,
             nth: data.nth,
             of: data.of,
             trace: Some(data.child.clone()),
+            started: at,
             mode: data.mode,
             task: data.task.as_str().into(),
             place: data.place,
@@ -40,6 +41,7 @@ impl State {
                 nth: data.nth,
                 of: data.of,
                 trace: handed.child.clone(),
+                started: 0,
                 mode: Default::default(),
                 task: "".into(),
                 place: Default::default(),

@@ -41,6 +41,9 @@ pub struct Child {
     pub of: u16,
     /// Its trace; `None` where none could be started.
     pub trace: Option<TraceId>,
+    /// The time at which its work for the call started; 0 where none could be started.
+    #[serde(default)]
+    pub started: Millis,
     /// What it is for.
     pub mode: ChildMode,
     /// Its task in short.

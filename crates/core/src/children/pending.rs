@@ -3,8 +3,28 @@
 use crate::{Call, CallState, Effect, EffectKey, State};
 use mainpath_types::EffectClass;
 
-/// What is to be going on for a call that starts agents and has not ended.
+/// Returns the effects of a call that starts agents and has not ended.
 pub(crate) fn pending_of(state: &State, call: &Call) -> Vec<(EffectKey, Effect)> {
+    match call.state {
+        CallState::Started => work_of(state, call),
+        CallState::Cancelling(_) => end_of(state, call),
+        CallState::Asked | CallState::Ready | CallState::Probing | CallState::Done(_) => Vec::new(),
+    }
+}
+
+/// Ends all children of a call at the same time, then the call.
+fn end_of(state: &State, call: &Call) -> Vec<(EffectKey, Effect)> {
+    let (id, attempt) = (call.id, call.attempt);
+    let open = state.children.of(id).filter(|child| child.is_open());
+    let mut effects: Vec<(EffectKey, Effect)> =
+        open.map(|child| (EffectKey::EndChild(id, child.nth), Effect::EndChild { call: id, nth: child.nth })).collect();
+    if effects.is_empty() {
+        effects.push((EffectKey::Kill(id, attempt), Effect::Kill { call: id, attempt }));
+    }
+    effects
+}
+
+fn work_of(state: &State, call: &Call) -> Vec<(EffectKey, Effect)> {
     let (id, arguments) = (call.id, call.arguments);
     let mut effects: Vec<(EffectKey, Effect)> = state
         .children

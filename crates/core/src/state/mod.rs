@@ -5,8 +5,8 @@ pub(crate) mod position;
 pub(crate) mod spec;
 
 use crate::{
-    Approvals, BetweenRuns, Branch, Calls, Children, Context, Counting, Counts, Ended, Goals, Inbox, ModelCall,
-    Position, Queues, Reminders, Run, Skills, SpecHead, ToolHead, Tree, Turn, Window,
+    Approvals, BetweenRuns, Branch, Call, Calls, Child, Children, Context, Counting, Counts, Ended, Goals, Inbox,
+    ModelCall, Position, Queues, Reminders, Run, Skills, SpecHead, ToolHead, Tree, Turn, Window,
 };
 use mainpath_types::{BranchKind, EffectClass, Event, EventKind, FinishReason, Limits, Millis, Seq, Spent, TraceId};
 use schemars::JsonSchema;
@@ -173,10 +173,15 @@ impl State {
         self.turn_calls().iter().all(|call| match call.state {
             Ready => call.not_before == 0,
             Asked | Done(_) => true,
-            // The clocks of children go on.
-            Started => matches!(call.effect, EffectClass::AskPerson | EffectClass::StartChild),
+            Started if call.effect == EffectClass::StartChild => self.has_clock_of_child(call),
+            Started => call.effect == EffectClass::AskPerson,
             Cancelling(_) | Probing => false,
         }) && self.turn_calls().iter().any(|call| matches!(call.state, Asked | Started))
+    }
+
+    /// Returns whether the time that a call takes is counted by a child. While it is only found out what to start, nobody else counts it.
+    fn has_clock_of_child(&self, call: &Call) -> bool {
+        self.children.of(call.id).any(Child::is_open)
     }
 
     pub(crate) fn with_run(&mut self, change: impl FnOnce(&mut Run)) {

@@ -110,18 +110,33 @@ fn an_agent_below_the_last_generation_starts_none_and_one_at_a_time_writes_where
 #[test]
 fn a_run_ends_only_when_its_children_have() {
     let mut agent = Agent::calling(no_limits(), &[allowed("agent")]);
-    agent.takes(starting(0, 1));
+    agent.takes(starting(0, 2));
+    agent.takes(starting(1, 2));
     agent.gives(stop(), &["run_closing stopped", "call_cancelling 2.0 Closing"]);
-    assert_eq!(agent.pending(), ["kill/2.0/1"]);
+    assert_eq!(agent.pending(), ["end-child/2.0/0", "end-child/2.0/1"], "all are ended at the same time");
+    agent.gives(child_ended(call("2.0"), 1, ChildOutcome::Stopped, used(9)), &["sub_trace_completed 2.0/1 Stopped"]);
     let dead = InputKind::ToolDead { call: call("2.0"), attempt: 1, output: None, tokens: 0 };
     agent.refuses(dead.clone(), Refusal::NotWaiting(call("2.0")));
     agent.gives(child_ended(call("2.0"), 0, ChildOutcome::Stopped, used(9)), &["sub_trace_completed 2.0/0 Stopped"]);
+    assert_eq!(agent.pending(), ["kill/2.0/1"]);
     let events =
-        ["call_resolved 2.0 Interrupted Stopped", "turn_finished 3 results=1", "run_finished stopped turns=1 calls=3"];
+        ["call_resolved 2.0 Interrupted Stopped", "turn_finished 3 results=1", "run_finished stopped turns=1 calls=5"];
     agent.gives(dead, &events);
     let mut agent = Agent::calling(no_limits(), &[allowed("agent")]);
     agent.gives(InputKind::Interrupt { call: call("2.0") }, &["call_cancelling 2.0 Interrupt"]);
     assert_eq!(agent.pending(), ["kill/2.0/1"]);
+}
+
+#[test]
+fn the_clock_of_a_run_stands_only_while_a_child_is_at_work() {
+    let limits = Limits { run_timeout_ms: Some(10_000), ..no_limits() };
+    let mut agent = Agent::calling(limits, &[allowed("agent")]);
+    let has_limit = |agent: &Agent| agent.pending().contains(&"timer/run".to_string());
+    assert!(has_limit(&agent), "it is only found out what is to be started");
+    agent.takes(starting(0, 1));
+    assert!(!has_limit(&agent), "the child counts its own time");
+    agent.takes(ended(0, used(1)));
+    assert!(has_limit(&agent));
 }
 
 #[test]

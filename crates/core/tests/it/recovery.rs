@@ -179,6 +179,7 @@ fn serve(agent: &mut Agent) {
             }
             EffectKey::Approval(call) => drop(agent.takes(approve(&call.to_string()))),
             EffectKey::Child(call, nth) => drop(agent.takes(child_next(agent, call, nth))),
+            EffectKey::EndChild(..) => unreachable!("nobody ends the run"),
             EffectKey::HandBack(call) => {
                 drop(agent.takes(InputKind::HandedBack { call, output: ToolOutput::text("found"), tokens: 3 }));
             }

@@ -4,7 +4,7 @@ use super::routed::RoutedStore;
 use super::server::PeerAsk;
 use mainpath_runtime::{Mail, Peers, RemoteTask, Unbegun};
 use mainpath_store::Fut;
-use mainpath_types::ChildMode;
+use mainpath_types::{ChildMode, TraceId};
 use serde_json::{Map, Value, json};
 
 /// An answer of which nothing need be known but that it came.
@@ -21,6 +21,18 @@ impl Peers for RoutedStore {
                 _ => (vec!["api", "traces", there.id, "mail"], json!({ "mail": Mail::message(task.message) })),
             };
             let ask = PeerAsk { path: &path, body: Some(&body), once: Some(task.key), ..PeerAsk::default() };
+            there.server.json::<Taken>(ask).await.map(drop).map_err(Unbegun::from)
+        })
+    }
+
+    fn resume<'a>(&'a self, trace: &'a TraceId) -> Fut<'a, Result<(), Unbegun>> {
+        Box::pin(async move {
+            let for_good = |why: String| Unbegun { why, is_for_now: false };
+            let there = self.there(trace).map_err(|error| for_good(error.to_string()))?;
+            let there = there.ok_or_else(|| for_good(format!("{trace} is on this machine")))?;
+            let path = ["api", "traces", there.id, "resume"];
+            // Without a key of its own: each request is to take effect.
+            let ask = PeerAsk { path: &path, body: Some(&json!({})), ..PeerAsk::default() };
             there.server.json::<Taken>(ask).await.map(drop).map_err(Unbegun::from)
         })
     }

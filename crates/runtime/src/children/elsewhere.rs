@@ -2,18 +2,22 @@
 //! waited for: it may go on there.
 
 use super::asked::{Asked, Making};
+use super::claims::{said_there, taken_in};
 use super::peers::{RemoteTask, Unbegun};
-use super::seen::{Seen, ended, failed, look, look_in, unstarted};
+use super::remote_clock::RemoteClock;
+use super::remote_end;
+use super::remote_log::RemoteLog;
+use super::seen::{Seen, ended, failed, unstarted};
+use super::undriven::Undriven;
 use crate::effects::context::EffectContext;
-use crate::secrets::Vault;
 use crate::shared::Shared;
 use crate::stream::hub::{Handle, Live, Phase};
 use mainpath_core::{Child, InputKind};
-use mainpath_store::{Scope, StoreError, TraceStore};
-use mainpath_types::{ApprovalMode, Origin, Share, TraceId, Usage};
+use mainpath_store::{Scope, StoreError};
+use mainpath_types::{ApprovalMode, TraceId};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
 /// How long a server that cannot be asked is waited for.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
@@ -21,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(15 * 60);
 const SOON: Duration = Duration::from_millis(250);
 /// then less and less often, down to this.
 const SELDOM: Duration = Duration::from_secs(15);
-/// A log that nothing is heard of is looked at so often all the same.
+/// A log that does not grow is read again this often all the same.
 const LOOK: Duration = Duration::from_secs(30);
 
 /// A server that cannot be asked.
@@ -48,29 +52,42 @@ impl Waited {
     }
 }
 
-/// Begins it or attaches to it, and waits until its run has ended. `None`: it waits for people; its parent is woken when that is over.
+/// Begins it or attaches to it, and waits until its run has ended or its time is up. `None`: it waits for people; its parent is woken
+/// when that is over.
 pub(super) async fn follow(
     context: &EffectContext,
     trace: &TraceId,
     asked: &Asked,
     making: &Making,
 ) -> Option<InputKind> {
-    let came_to = followed(context, trace, asked, making).await?;
-    Some(taken_in(&context.shared.config.vault, &asked.child.share, came_to))
+    let Child { share, .. } = &asked.child;
+    let clock = RemoteClock::start();
+    let came_to = tokio::select! {
+        came_to = followed(context, trace, asked, making, &clock) => came_to?,
+        () = clock.runs_out(share.time_ms) => remote_end::end(context, &asked.child, trace, Some("its time is up")).await,
+    };
+    Some(taken_in(&context.shared.config.vault, share, clock.charge(came_to)))
 }
 
-async fn followed(context: &EffectContext, trace: &TraceId, asked: &Asked, making: &Making) -> Option<InputKind> {
+async fn followed(
+    context: &EffectContext,
+    trace: &TraceId,
+    asked: &Asked,
+    making: &Making,
+    clock: &RemoteClock,
+) -> Option<InputKind> {
+    let (store, after) = (&*context.shared.config.store, asked.child.after);
     // One that was seen there is not begun again: whoever removes it there does not want it.
-    let heads = context.shared.config.store.subscribe(&context.scope, trace);
-    let was_seen = heads.is_ok_and(|heads| *heads.borrow() > asked.child.after);
+    let heads = store.subscribe(&context.scope, trace);
+    let was_seen = heads.is_ok_and(|heads| *heads.borrow() > after);
     if !was_seen && let Err(problem) = begin(context, trace, &asked.child, making).await {
         return Some(unstarted(&asked.child, &problem));
     }
-    let mut waited = None;
+    let mut log = RemoteLog::new(&context.scope, trace, after);
+    let (mut waited, mut undriven) = (None, Undriven::new());
+    let mut is_attached = false;
     loop {
-        // Asked for first: what is written while the log is read is told afterwards.
-        let heads = context.shared.config.store.subscribe(&context.scope, trace);
-        let problem = match look(context, trace, asked.child.after).await {
+        let problem = match log.read(store).await {
             Ok(seen) if seen.ended.is_some() => return Some(ended(&asked.child, said_there(seen))),
             Ok(seen) if seen.is_empty => {
                 return Some(failed(&asked.child, seen, format!("{trace} is no longer there")));
@@ -79,14 +96,16 @@ async fn followed(context: &EffectContext, trace: &TraceId, asked: &Asked, makin
                 let ask =
                     format!("{trace} waits for a person on its own machine; to see for what: mainpath show {trace}");
                 context.handle.tell(Live::Notice(ask));
-                tokio::spawn(ParkedParent::of(context).wake_when_decided(trace.clone(), asked.child.after));
+                tokio::spawn(ParkedParent::of(context).wake_when_decided(trace.clone(), after));
                 return None;
             }
-            Ok(_) => {
+            Ok(seen) => {
                 waited = None;
-                if let Ok(mut heads) = heads {
-                    let _ = timeout(LOOK, heads.changed()).await;
+                if !std::mem::replace(&mut is_attached, true) {
+                    let since = (context.shared.config.clock)().saturating_sub(asked.child.started);
+                    clock.count_earlier(since.saturating_sub(seen.waited()));
                 }
+                undriven.wait(context, &mut log, &seen).await;
                 continue;
             }
             Err(error) if is_for_now(&error) => error.to_string(),
@@ -122,24 +141,18 @@ impl ParkedParent {
         if phases.wait_for(|phase| *phase != Phase::Running).await.is_err() {
             return;
         }
+        let mut log = RemoteLog::new(&self.scope, &child, after);
         loop {
             let Some(shared) = self.shared.upgrade() else { return };
-            let store = &*shared.config.store;
-            let heads = store.subscribe(&self.scope, &child);
-            match look_in(TraceStore::new(store, &self.scope, &child), after).await {
+            match log.read(&*shared.config.store).await {
                 Ok(seen) if seen.asks => {}
                 Err(error) if is_for_now(&error) => {}
                 Ok(_) | Err(_) => return shared.wake(&self.scope.tenant, &self.trace),
             }
+            // A runtime that shuts down is not kept by this.
             drop(shared);
-            let changed = async {
-                match heads {
-                    Ok(mut heads) => drop(timeout(LOOK, heads.changed()).await),
-                    Err(_) => sleep(SELDOM).await,
-                }
-            };
             tokio::select! {
-                () = changed => {}
+                _ = log.grows(LOOK) => {}
                 _ = phases.wait_for(|phase| !matches!(phase, Phase::Parked(_))) => return,
             }
         }
@@ -178,85 +191,4 @@ async fn begin(context: &EffectContext, trace: &TraceId, child: &Child, making: 
 /// Whether a server that does not answer may do so later.
 fn is_for_now(error: &StoreError) -> bool {
     matches!(error, StoreError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotConnected)
-}
-
-/// What came of it, as it may enter the log: without secrets of this machine, which that one does not know as such, and using no more
-/// than it was given; what another machine claims beyond that is its own.
-pub(super) fn taken_in(vault: &Vault, share: &Share, came_to: InputKind) -> InputKind {
-    let InputKind::ChildEnded(mut ended) = came_to else { return came_to };
-    let handed = &mut ended.handed;
-    let texts = handed.problem.iter_mut().chain([&mut handed.answer]).chain(&mut handed.files);
-    texts.for_each(|text| *text = vault.redact(text));
-    let (tokens, money) = (share.tokens.unwrap_or(u64::MAX), share.money.unwrap_or(u64::MAX));
-    let most_calls = share.calls.unwrap_or(u32::MAX);
-    if handed.spent.usage.total() > tokens || handed.spent.cost > money || handed.calls > most_calls {
-        let claimed = "it says that it used more than it was given; no more than that is counted";
-        handed.problem =
-            Some(handed.problem.iter().map(String::as_str).chain([claimed]).collect::<Vec<_>>().join("; "));
-    }
-    for usage in [&mut handed.usage, &mut handed.spent.usage] {
-        if usage.total() > tokens {
-            *usage = Usage { input: tokens, ..Usage::default() };
-        }
-    }
-    handed.cost = handed.cost.min(money);
-    handed.spent.cost = handed.spent.cost.min(money);
-    handed.calls = handed.calls.min(most_calls);
-    InputKind::ChildEnded(ended)
-}
-
-/// What another machine says is somebody else's word, whatever it says of itself.
-pub(super) fn said_there(seen: Seen) -> Seen {
-    let mut seen = seen;
-    seen.origins.insert(Origin::Message);
-    seen
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use mainpath_core::ChildEnded;
-    use mainpath_types::{CallId, ChildOutcome, HandedBack, Seq, Spent};
-
-    fn claims(tokens: u64, money: u64, share: &Share) -> HandedBack {
-        let usage = Usage { input: tokens, output: tokens, ..Usage::default() };
-        let spent = Spent { usage, cost: money, about: false };
-        let handed = HandedBack { usage, cost: money, spent, calls: 3, ..HandedBack::default() };
-        let call = CallId { seq: Seq(2), index: 0 };
-        let ended = ChildEnded { call, nth: 0, of: 1, outcome: ChildOutcome::Result, handed };
-        entered(share, ended)
-    }
-
-    fn entered(share: &Share, ended: ChildEnded) -> HandedBack {
-        let vault = Vault::new([("A_KEY".to_string(), "hunter2hunter2".to_string())]);
-        match taken_in(&vault, share, InputKind::ChildEnded(ended)) {
-            InputKind::ChildEnded(ended) => ended.handed,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn secrets_of_this_machine_do_not_come_back_from_another() {
-        let text = || "the key is hunter2hunter2".to_string();
-        let handed = HandedBack { answer: text(), problem: Some(text()), files: vec![text()], ..HandedBack::default() };
-        let call = CallId { seq: Seq(2), index: 0 };
-        let ended = ChildEnded { call, nth: 0, of: 1, outcome: ChildOutcome::Result, handed };
-        let handed = entered(&Share::default(), ended);
-        for text in [&handed.answer, handed.problem.as_ref().unwrap(), &handed.files[0]] {
-            assert!(text.starts_with("the key is ") && !text.contains("hunter2"), "{text}");
-        }
-    }
-
-    #[test]
-    fn no_more_is_counted_than_it_was_given() {
-        let share = Share { tokens: Some(1_000), money: Some(50), calls: Some(2), ..Share::default() };
-        let honest = claims(300, 7, &Share { calls: Some(3), ..share });
-        assert_eq!((honest.spent.usage.total(), honest.cost, honest.problem), (600, 7, None));
-        let claimed = claims(u64::MAX / 4, u64::MAX / 4, &share);
-        assert_eq!((claimed.spent.usage.total(), claimed.usage.total()), (1_000, 1_000));
-        assert_eq!((claimed.spent.cost, claimed.cost, claimed.calls), (50, 50, 2));
-        assert!(claimed.problem.unwrap().contains("more than it was given"));
-        let free = claims(u64::MAX / 4, 9, &Share::default());
-        assert_eq!((free.cost, free.problem), (9, None), "nothing was said of a limit");
-    }
 }

@@ -2,14 +2,16 @@
 
 use crate::children::asked::{Asked, Making};
 use crate::children::seen::{Seen, ended, events_of, failed, look, look_at_heard, stopped, unstarted};
-use crate::children::{ChildAgent, Parent, copies, elsewhere};
+use crate::children::{ChildAgent, Parent, copies, elsewhere, remote_end};
 use crate::effects::context::EffectContext;
 use crate::mail::Mail;
 use crate::runtime::post;
 use crate::stream::hub::Phase;
-use mainpath_core::{Child, ChildEnded, InputKind, short_name};
-use mainpath_store::{Scope, TraceStore};
-use mainpath_types::{ChildPlace, EventKind, MessageMode, Part, Principal, SubTraceCompleted, TraceId};
+use mainpath_core::{Child, ChildEnded, ChildStarting, InputKind, short_name};
+use mainpath_store::{Scope, StoreError, TraceStore};
+use mainpath_types::{
+    ChildOutcome, ChildPlace, EventKind, HandedBack, MessageMode, Part, Principal, SubTraceCompleted, TraceId,
+};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,11 +29,9 @@ pub(crate) async fn follow(context: EffectContext, asked: Asked) -> Option<Input
 
 /// Nothing that a child left running outlives its work: nobody would know of it.
 async fn end_processes(context: &EffectContext, child: &Child) {
-    if let Some(trace) = &child.trace {
-        let handle = context.shared.handle(&context.scope.tenant, trace);
-        if let Some(processes) = handle.known_processes() {
-            processes.end().await;
-        }
+    let handle = child.trace.as_ref().and_then(|trace| context.shared.known(&context.scope.tenant, trace));
+    if let Some(processes) = handle.as_ref().and_then(|handle| handle.known_processes()) {
+        processes.end().await;
     }
 }
 
@@ -77,6 +77,26 @@ async fn follow_to_its_end(context: &EffectContext, asked: &Asked) -> Option<Inp
     }
 }
 
+/// Reads how far the log of a remote child goes, where its next work begins.
+pub(crate) async fn continued(context: EffectContext, starting: ChildStarting) -> InputKind {
+    let ChildStarting { call, nth, of, .. } = starting;
+    let problem = match &starting.continues {
+        None => return InputKind::ChildStarting(starting),
+        Some(child) => match context.store().of(child).read(1).await {
+            Ok(log) => return InputKind::ChildStarting(ChildStarting { after: log.head, ..starting }),
+            Err(StoreError::NotFound { .. }) => gone(child),
+            Err(error) => error.to_string(),
+        },
+    };
+    let handed = HandedBack { problem: Some(problem), ..HandedBack::default() };
+    InputKind::ChildEnded(ChildEnded { call, nth, of, outcome: ChildOutcome::Failed, handed })
+}
+
+/// Returns the problem of a call that continues a child which was removed.
+pub(crate) fn gone(child: &TraceId) -> String {
+    format!("the agent {child} is not there any more: start another")
+}
+
 /// Ends a child's run, if there is one, and says what it came to until then.
 pub(crate) async fn end(context: EffectContext, child: Child) -> InputKind {
     let came_to = end_run(&context, &child).await;
@@ -86,41 +106,38 @@ pub(crate) async fn end(context: EffectContext, child: Child) -> InputKind {
 
 async fn end_run(context: &EffectContext, child: &Child) -> InputKind {
     let Some(trace) = child.trace.clone() else { return unstarted(child, "it has no trace") };
-    let mut sent = false;
+    if trace.elsewhere().is_some() {
+        return remote_end::end(context, child, &trace, None).await;
+    }
+    let mut is_sent = false;
     loop {
         let seen = match look(context, &trace, child.after).await {
             Ok(seen) => seen,
             Err(problem) => return failed(child, Seen::default(), problem.to_string()),
         };
         if seen.ended.is_some() {
-            return match trace.elsewhere() {
-                None => ended(child, seen),
-                Some(_) => {
-                    let came_to = ended(child, elsewhere::said_there(seen));
-                    elsewhere::taken_in(&context.shared.config.vault, &child.share, came_to)
-                }
-            };
+            return ended(child, seen);
         }
-        if seen.run.is_none() && sent {
+        if seen.is_empty || seen.run.is_none() && is_sent {
             // It was told to stop before it had begun.
-            return stopped(child, seen);
+            return stopped(child, seen, None);
         }
-        if seen.is_empty {
-            return stopped(child, seen);
-        }
-        if !sent {
+        if !is_sent {
             let vault = &context.shared.config.vault;
-            let scope = speaking(context);
+            let scope = context.as_parent();
             let at = TraceStore::new(&*context.shared.config.store, &scope, &trace);
             if let Err(problem) = post(at, vault, &Mail::Stop).await {
                 return failed(child, seen, problem.to_string());
             }
-            sent = true;
+            is_sent = true;
+            // One that is parked is read again now, not when the store has announced the message.
+            context.shared.wake(&context.scope.tenant, &trace);
         }
-        if trace.elsewhere().is_some() {
-            tokio::time::sleep(LOOK).await;
-        } else if let Phase::Elsewhere(_) = driven(context, &trace).await {
-            tokio::time::sleep(LOOK).await;
+        match driven(context, &trace).await {
+            // Nothing of it runs, and its log cannot tell that it ended.
+            Phase::Failed(problem) | Phase::Full(problem) => return stopped(child, seen, Some(problem)),
+            Phase::Elsewhere(_) | Phase::Parked(_) => tokio::time::sleep(LOOK).await,
+            Phase::Idle | Phase::Running => {}
         }
     }
 }
@@ -143,7 +160,7 @@ async fn driven(context: &EffectContext, trace: &TraceId) -> Phase {
 
 /// Makes the child's trace, or says to one that is there what it is to do now; once, whatever ended in between.
 async fn begin(context: &EffectContext, trace: &TraceId, child: &Child, making: &Making) -> Result<(), String> {
-    let scope = speaking(context);
+    let scope = context.as_parent();
     let at = TraceStore::new(&*context.shared.config.store, &scope, trace);
     let is_new = child.after == 0;
     let events = events_of(at).await.map_err(|error| error.to_string())?;
@@ -204,9 +221,4 @@ async fn made(context: &EffectContext, child: &Child, making: &Making) -> Result
     let text = if folder.is_some() { format!("{}\n\n{message}", copies::TOLD) } else { message.clone() };
     let said = Mail::Message { mode: MessageMode::Message, parts: vec![Part::text(&text)], typed: None };
     Ok((agent, said))
-}
-
-/// Whoever speaks to a child is its parent: no person.
-fn speaking(context: &EffectContext) -> Scope {
-    Scope { tenant: context.scope.tenant.clone(), principal: Principal::agent(context.trace.as_str()) }
 }

@@ -1,14 +1,19 @@
 //! Child agents: what they are, how they are begun and followed, and how what they came to is handed back.
 
 pub(crate) mod asked;
+mod claims;
 pub(crate) mod copies;
 mod elsewhere;
 pub(crate) mod follow;
 pub(crate) mod hand_back;
 mod narrowed;
 mod peers;
+mod remote_clock;
+mod remote_end;
+mod remote_log;
 mod seen;
 mod specs;
+mod undriven;
 pub(crate) mod worktree;
 
 pub use narrowed::Narrowed;

@@ -38,4 +38,7 @@ pub struct Unbegun {
 pub trait Peers: Send + Sync {
     /// Begins an agent, or has it go on, once. Errors: it could not be asked for, or is refused there.
     fn begin<'a>(&'a self, task: RemoteTask<'a>) -> Fut<'a, Result<(), Unbegun>>;
+
+    /// Asks the server of a remote trace to resume it. Errors: the server cannot be reached, or refuses it.
+    fn resume<'a>(&'a self, trace: &'a TraceId) -> Fut<'a, Result<(), Unbegun>>;
 }

@@ -3,13 +3,13 @@
 use crate::effects::context::EffectContext;
 use crate::gate::origins::foreign_in;
 use crate::stream::hub::Waiting;
-use mainpath_core::{Child, ChildEnded, InputKind, Run, State, apply, pending};
+use mainpath_core::{Child, ChildEnded, Effect, EffectKey, InputKind, Run, State, TimerKey, apply, pending};
 use mainpath_store::{StoreError, TraceStore};
 use mainpath_types::{
-    BlobHash, ChildOutcome, Decision, Event, EventKind, FinishReason, HandedBack, Origin, Part, Resolution, TraceId,
-    text_of,
+    BlobHash, ChildOutcome, Decision, Event, EventKind, FinishReason, HandedBack, Millis, Origin, Part, Resolution,
+    TraceId, text_of,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// So many characters of an answer are handed back; the child's trace has the rest.
 const MOST_ANSWERED: usize = 30_000;
@@ -30,6 +30,8 @@ pub(super) struct Seen {
     long: Vec<BlobHash>,
     /// Whether it waits for a person.
     pub asks: bool,
+    /// When it continues by itself, if it only waits for a time.
+    pub continues_at: Option<Millis>,
     files: BTreeSet<String>,
     /// How its model failed last.
     failure: Option<String>,
@@ -39,6 +41,13 @@ pub(super) struct Seen {
     unknown: u32,
     /// Where what it has read came from, if from outside.
     pub origins: BTreeSet<Origin>,
+}
+
+impl Seen {
+    /// Returns for how long it has waited for people, in milliseconds.
+    pub fn waited(&self) -> Millis {
+        self.run.as_ref().map_or(0, |run| run.waited)
+    }
 }
 
 /// The log of a trace; nothing where there is none yet.
@@ -92,13 +101,24 @@ async fn look_at(at: TraceStore<'_>, events: &[Event], after: u64) -> Result<See
             seen.run = state.run.clone().map(Box::new);
         }
     }
-    let waits = Waiting::among(&pending(&state));
+    let pending = pending(&state);
+    let waits = Waiting::among(&pending);
+    seen.continues_at = next_time(&pending);
     seen.asks = waits.iter().any(|one| matches!(one, Waiting::Approval(_) | Waiting::Answer(_)));
     for hash in std::mem::take(&mut seen.long) {
         let text = at.scoped().get_blob(&hash).await?;
         seen.answer.push_str(&String::from_utf8_lossy(&text));
     }
     Ok(seen)
+}
+
+/// Returns the next time that a trace waits for, if it waits for nothing that has to be driven.
+fn next_time(pending: &BTreeMap<EffectKey, Effect>) -> Option<Millis> {
+    let times = pending.iter().filter_map(|(key, effect)| match (key, effect) {
+        (EffectKey::Timer(TimerKey::Retry | TimerKey::Call(_)), Effect::Timer { at }) => Some(*at),
+        _ => None,
+    });
+    times.min().filter(|_| pending.keys().all(|key| key.is_waiting()))
 }
 
 fn note(seen: &mut Seen, state: &State, event: &Event) {
@@ -152,7 +172,8 @@ fn handed(child: &Child, seen: Seen) -> HandedBack {
         denied: seen.denied,
         unknown: seen.unknown,
         children: run.children,
-        active_ms: run.worked(seen.at),
+        // Its own children worked while its clock stood.
+        active_ms: run.worked(seen.at).saturating_add(run.children_ms),
     }
 }
 
@@ -170,9 +191,10 @@ pub(super) fn ended(child: &Child, seen: Seen) -> InputKind {
     input(child, outcome, handed(child, seen))
 }
 
-/// That a child was stopped.
-pub(super) fn stopped(child: &Child, seen: Seen) -> InputKind {
-    input(child, ChildOutcome::Stopped, handed(child, seen))
+/// Returns that a child was stopped, and what is not certain about it.
+pub(super) fn stopped(child: &Child, seen: Seen, problem: Option<String>) -> InputKind {
+    let handed = handed(child, seen);
+    input(child, ChildOutcome::Stopped, HandedBack { problem: problem.or(handed.problem), ..handed })
 }
 
 /// That a child came to no end.

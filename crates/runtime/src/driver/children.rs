@@ -35,6 +35,11 @@ impl Driver {
             Err(problem) => Err(problem.clone()),
         };
         let input = match starting {
+            Ok(starting) if starting.host.is_some() && starting.continues.is_some() => {
+                let context = self.context().await?;
+                self.in_flight.start(key, |_| follow::continued(context, starting));
+                return Ok(());
+            }
             Ok(starting)
                 if starting.place == ChildPlace::Alone || (starting.continues.is_some() && starting.host.is_none()) =>
             {
@@ -72,10 +77,16 @@ impl Driver {
             Ok(starting) => starting,
             Err(problem) => return Ok(Err(problem)),
         };
-        Ok(match &asked.continue_from {
-            None => Ok(starting),
-            Some(child) => self.last_of(child).await?.map(|after| ChildStarting { after, ..starting }),
-        })
+        let Some(child) = &asked.continue_from else { return Ok(Ok(starting)) };
+        let mut children = self.machine.state().children.list.iter();
+        if !children.any(|row| row.trace.as_ref() == Some(child)) {
+            return Ok(Err(format!("there is no agent {child} that this one has started")));
+        }
+        // The log of a remote agent is read by an effect: the driver waits for no server.
+        match child.elsewhere() {
+            Some(_) => Ok(Ok(starting)),
+            None => Ok(self.last_of(child).await?.map(|after| ChildStarting { after, ..starting })),
+        }
     }
 
     /// The same of a child that is new. Errors: it has no task.
@@ -141,19 +152,11 @@ impl Driver {
         Ok(false)
     }
 
-    /// The last event of a child that is to go on. Errors: it is none of this trace.
+    /// Returns the last event of a child that is to continue. Errors: it is gone.
     async fn last_of(&mut self, child: &TraceId) -> Result<Result<EventId, String>, DriveError> {
-        let mut children = self.machine.state().children.list.iter();
-        if !children.any(|row| row.trace.as_ref() == Some(child)) {
-            return Ok(Err(format!("there is no agent {child} that this one has started")));
-        }
         match self.store().of(child).read(1).await {
             Ok(log) => Ok(Ok(log.head)),
-            Err(StoreError::NotFound { .. }) => {
-                Ok(Err(format!("the agent {child} is not there any more: start another")))
-            }
-            // One on another machine may not be reached; that is no fault of this trace's.
-            Err(error) if child.elsewhere().is_some() => Ok(Err(error.to_string())),
+            Err(StoreError::NotFound { .. }) => Ok(Err(follow::gone(child))),
             Err(error) => Err(error.into()),
         }
     }
@@ -274,14 +277,16 @@ impl Driver {
         Ok(output)
     }
 
-    /// Ends the children of a call, one after another; then the call is ended with what they came to.
-    pub(super) async fn end_children(&mut self, key: EffectKey, call: CallId, attempt: u32) -> Result<(), DriveError> {
-        let open = self.machine.state().children.of(call).find(|child| child.is_open()).cloned();
-        if let Some(child) = open {
-            let context = self.context().await?;
-            self.in_flight.start(key, |_| follow::end(context, child));
-            return Ok(());
-        }
+    /// Ends a child of a call.
+    pub(super) async fn end_child(&mut self, key: EffectKey, call: CallId, nth: u16) -> Result<(), DriveError> {
+        let Some(child) = self.machine.state().children.get(call, nth).cloned() else { return Ok(()) };
+        let context = self.context().await?;
+        self.in_flight.start(key, |_| follow::end(context, child));
+        Ok(())
+    }
+
+    /// Ends a call whose children have ended, with what they came to.
+    pub(super) async fn end_call(&mut self, key: EffectKey, call: CallId, attempt: u32) -> Result<(), DriveError> {
         let has_any = self.machine.state().children.of(call).next().is_some();
         let output = if has_any { Some(self.handed_back(call).await?) } else { None };
         let tokens = output.as_ref().map_or(0, |output| estimate_parts(&output.content));

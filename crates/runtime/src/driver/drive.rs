@@ -174,7 +174,8 @@ impl Driver {
         text
     }
 
-    fn is_due(&self) -> bool {
+    /// Returns whether the next time has come.
+    pub(super) fn is_due(&self) -> bool {
         self.timer.is_some_and(|timer| (self.shared.config.clock)() >= timer.at)
     }
 

@@ -85,10 +85,10 @@ impl InFlight {
         }
     }
 
-    /// Ends what only waits for other agents: it is taken up again where it was.
+    /// Drops the waits for other agents, also for their ends. They are pending again when the trace is driven the next time.
     pub fn stop_waiting(&self) {
-        let waits = self.running.iter().filter(|(key, _)| matches!(key, EffectKey::Child(..)));
-        waits.for_each(|(_, waiting)| waiting.abort.abort());
+        let waits = |key: &EffectKey| matches!(key, EffectKey::Child(..) | EffectKey::EndChild(..));
+        self.running.iter().filter(|(key, _)| waits(key)).for_each(|(_, waiting)| waiting.abort.abort());
     }
 
     /// Tells probes that the run is to end: they have a moment left, since their answers are the only record of what was done.

@@ -20,6 +20,10 @@ impl Driver {
             self.in_flight.hurry_probes();
         }
         self.arm(&pending);
+        if self.is_due() {
+            // What a time ends does not start first.
+            return Ok(());
+        }
         let is_resting = self.shared.is_resting();
         if is_resting {
             self.in_flight.stop_waiting();
@@ -55,7 +59,8 @@ impl Driver {
                 self.in_flight.start(key, |_| async move { summary });
                 Ok(())
             }
-            Effect::Kill { call, attempt } if self.starts_agents(call) => self.end_children(key, call, attempt).await,
+            Effect::EndChild { call, nth } => self.end_child(key, call, nth).await,
+            Effect::Kill { call, attempt } if self.starts_agents(call) => self.end_call(key, call, attempt).await,
             Effect::SendQuestion { call, to, arguments } => self.send_question(key, call, to, arguments).await,
             Effect::Kill { call, attempt } => {
                 self.kill(key, call, attempt);

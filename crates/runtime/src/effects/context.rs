@@ -6,7 +6,7 @@ use crate::shared::Shared;
 use crate::stream::hub::Handle;
 use crate::stream::notices::Notices;
 use mainpath_store::{Scope, ScopedStore};
-use mainpath_types::TraceId;
+use mainpath_types::{Principal, TraceId};
 use std::sync::Arc;
 
 /// What an effect needs of its surroundings.
@@ -23,6 +23,11 @@ impl EffectContext {
     /// The store, as the trace uses it.
     pub fn store(&self) -> ScopedStore<'_> {
         ScopedStore::new(&*self.shared.config.store, &self.scope)
+    }
+
+    /// Returns the scope in which the trace sends mail to its children: the sender is the parent, not a user.
+    pub fn as_parent(&self) -> Scope {
+        Scope { tenant: self.scope.tenant.clone(), principal: Principal::agent(self.trace.as_str()) }
     }
 
     /// Tells watchers of the trace.

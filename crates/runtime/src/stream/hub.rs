@@ -90,6 +90,7 @@ impl Waiting {
                 | EffectKey::Tool(..)
                 | EffectKey::Kill(..)
                 | EffectKey::Probe(..)
+                | EffectKey::EndChild(..)
                 | EffectKey::HandBack(_)
                 | EffectKey::Hooks(_)
                 | EffectKey::Summary(_)

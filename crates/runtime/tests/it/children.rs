@@ -177,3 +177,35 @@ fn a_death_at_every_append_of_a_root_and_its_children_is_resumed_to_the_same_end
         }
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_ends_a_run_whose_child_cannot_be_driven() {
+    let broken = Arc::new(AtomicBool::new(false));
+    let is_broken = Arc::clone(&broken);
+    let plan = move |planned: &Planned| match is_broken.load(Ordering::SeqCst) && planned.trace != id("t") {
+        true => Fault::DropUnknown,
+        false => Fault::Pass,
+    };
+    let brain = Brain::new(|seen| match seen.said().iter().any(|text| text.contains("as a child")) {
+        true => Thought::Hang,
+        false => agents(&json!("Do it as a child.")),
+    });
+    let (place, _) = Place::faulty(brain, |inner| Faulty::new(inner, plan));
+    let runtime = runtime(&place);
+    runtime.start(&local(), &id("t"), spec(&place), Mail::message("go")).await.unwrap();
+    let child_waits = async {
+        while place.brain.requests().len() < 2 {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    soon("the child's request", child_waits).await;
+    broken.store(true, Ordering::SeqCst);
+    runtime.send(&local(), &id("t"), &Mail::Stop).await.unwrap();
+    assert_eq!(settled(&runtime, &id("t")).await, Phase::Idle);
+    let log = place.inspect(&id("t")).await;
+    let outcome = log.iter().find_map(|event| match &event.kind {
+        EventKind::SubTraceCompleted(data) => Some((data.outcome, data.handed.problem.is_some())),
+        _ => None,
+    });
+    assert_eq!((reasons(&log), outcome), (vec![FinishReason::Stopped], Some((ChildOutcome::Stopped, true))));
+}

@@ -19,4 +19,5 @@ mod replays;
 mod simulation;
 mod summaries;
 mod support;
+mod waits;
 mod watching;

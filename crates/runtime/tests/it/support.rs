@@ -2,8 +2,10 @@
 //! every log must pass.
 
 mod hands;
+mod remote;
 
 pub use hands::*;
+pub use remote::*;
 
 use mainpath_core::{State, apply};
 use mainpath_providers::{Call, Codec, Fut as ProviderFut, Neutral, Provider, resolve};

@@ -39,15 +39,9 @@ fn start(state: &State, call: CallId, nth: u16, rng: &mut Rng) -> InputKind {
     InputKind::ChildStarting(ChildStarting { call, nth, of, mode, place, host: None, continues, after, task, no_copy })
 }
 
-/// Whether a call has children at work.
-pub fn has_open(state: &State, call: CallId) -> bool {
-    state.children.of(call).any(|child| child.is_open())
-}
-
-/// The first child of a call that is at work has been stopped.
-pub fn stopped(state: &State, call: CallId) -> InputKind {
-    let open = state.children.of(call).find(|child| child.is_open()).expect("a child is at work");
-    ended(state, call, open.nth, ChildOutcome::Stopped, HandedBack::default())
+/// A child that was at work has been stopped.
+pub fn stopped(state: &State, call: CallId, nth: u16) -> InputKind {
+    ended(state, call, nth, ChildOutcome::Stopped, HandedBack::default())
 }
 
 fn ended(state: &State, call: CallId, nth: u16, outcome: ChildOutcome, handed: HandedBack) -> InputKind {
