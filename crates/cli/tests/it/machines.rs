@@ -38,7 +38,7 @@ fn hands_on(address: &str) -> ModelServer {
     hands_on_at(format!("http://{address}"))
 }
 
-fn hands_on_at(url: String) -> ModelServer {
+pub fn hands_on_at(url: String) -> ModelServer {
     server(move |request| {
         let body = request.body().to_string();
         let asked = request.count("user") + request.count("tool");
@@ -59,7 +59,7 @@ fn hands_on_at(url: String) -> ModelServer {
 }
 
 /// The children of a trace as they were handed back.
-fn handed(place: &Place, trace: &str) -> Vec<Value> {
+pub fn handed(place: &Place, trace: &str) -> Vec<Value> {
     let ended = place.events(trace).into_iter().filter(|event| event["type"] == "sub_trace_completed");
     ended.map(|event| event["data"].clone()).collect()
 }

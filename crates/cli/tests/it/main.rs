@@ -64,6 +64,7 @@ mod questions;
 mod recordings;
 mod redirects;
 mod refused;
+mod remote_waits;
 mod removal;
 mod restarts;
 mod restores;

@@ -16,11 +16,16 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 /// How long a server may wait for something new in a log.
 const WAIT: Duration = Duration::from_secs(25);
 /// How often one that cannot be reached is asked again.
 const AGAIN: Duration = Duration::from_secs(1);
+/// The shortest time from one request of a listener to the next, at first
+const GAP: Duration = Duration::from_millis(500);
+/// and of a server that answers at once without news.
+const LONGEST_GAP: Duration = Duration::from_secs(2);
 
 /// Routes by the ids of traces.
 pub struct RoutedStore {
@@ -170,8 +175,9 @@ impl There<'_> {
 /// Tells the head of a log whenever it grows, as long as anybody listens.
 async fn listen(server: Arc<PeerServer>, id: String, heads: watch::Sender<EventId>) {
     let there = There { server: &server, id: &id };
+    let mut gap = GAP;
     loop {
-        let head = *heads.borrow();
+        let (head, asked) = (*heads.borrow(), Instant::now());
         let part = tokio::select! {
             () = heads.closed() => return,
             part = there.part(head, false, Some(WAIT)) => part,
@@ -179,10 +185,9 @@ async fn listen(server: Arc<PeerServer>, id: String, heads: watch::Sender<EventI
         match part {
             Ok(Part { part, .. }) => {
                 let grown = |head: &mut EventId| std::mem::replace(head, part.head.max(*head)) < part.head;
-                if !heads.send_if_modified(grown) {
-                    // An answer that comes at once and brings nothing is not asked for again at once.
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
+                gap = if heads.send_if_modified(grown) { GAP } else { (gap * 2).min(LONGEST_GAP) };
+                // A server that waits as it is asked to has used up this time already.
+                tokio::time::sleep(gap.saturating_sub(asked.elapsed())).await;
             }
             // It is gone; whoever listens looks for himself.
             Err(Unanswered { status: Some(404), .. }) => return,
