@@ -19,7 +19,7 @@ pub struct ConfigArgs {
 }
 
 /// Every key with what holds where nobody sets it. A test holds the list to what the file may have.
-const KEYS: [(&str, &str); 105] = [
+const KEYS: [(&str, &str); 106] = [
     ("model", "the first one found"),
     ("fallback", "none"),
     ("profile", "trace"),

@@ -1,7 +1,7 @@
 //! What Mainpath creates can only be read by its owner, whatever the umask is; and a file of rules that leads nowhere is an error.
 
 use crate::support::*;
-use mainpath_testkit::model_server::Answer;
+use mainpath_testkit::model_server::{Answer, Gate, ModelServer};
 use serde_json::json;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -19,14 +19,19 @@ fn open_to_others(folder: &Path, found: &mut Vec<String>) {
     }
 }
 
-/// A model that has two agents write in copies of the folder at the same time.
-fn two_writers() -> mainpath_testkit::model_server::ModelServer {
-    server(|request| {
+/// A model that has two agents write in copies of the folder at the same time: their first answers wait at the gate.
+fn two_writers(gate: &Gate) -> ModelServer {
+    let gate = gate.clone();
+    server(move |request| {
         let task = crate::children::task(request.body());
         match (task.strip_prefix("Write "), request.count("assistant")) {
-            (Some(name), 0) => Answer::call("write_text_file", json!({"path": name, "content": "x"})).into(),
+            (Some(name), 0) => {
+                let write = Answer::call("write_text_file", json!({"path": name, "content": "x"}));
+                write.behind(&gate).into()
+            }
             (None, 0) => {
-                Answer::call("agent", json!({"task": "Write a."})).and_call("agent", json!({"task": "Write b."})).into()
+                let first = Answer::call("agent", json!({"task": "Write a."}));
+                first.and_call("agent", json!({"task": "Write b."})).into()
             }
             _ => Answer::text("Done.").into(),
         }
@@ -40,20 +45,30 @@ fn nothing_that_is_created_is_open_to_others_under_any_umask() {
         // As the user made it, before Mainpath was there.
         std::fs::create_dir_all(&place.home).unwrap();
         std::fs::set_permissions(&place.home, std::fs::Permissions::from_mode(0o755)).unwrap();
-        std::fs::write(place.home.join("config.toml"), "").unwrap();
+        std::fs::write(place.home.join("config.toml"), "context_window = 64000\n").unwrap();
         std::fs::set_permissions(place.home.join("config.toml"), std::fs::Permissions::from_mode(0o600)).unwrap();
         let mut git = Command::new("sh");
         place.surround(&mut git);
         git.args(["-c", "git init -q && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m first"]);
         assert_eq!(finish(git, None).code, 0);
-        let (model, with_umask) = (two_writers(), |args: &[&str]| {
+        let gate = Gate::default();
+        let model = two_writers(&gate);
+        let under = |args: &[&str]| {
             let mut command = Command::new("sh");
             place.surround(&mut command);
             command.args(["-c", "umask \"$0\" && exec \"$@\"", umask, env!("CARGO_BIN_EXE_mainpath")]).args(args);
-            let done = finish(command, None);
+            command
+        };
+        let with_umask = |args: &[&str]| {
+            let done = finish(under(args), None);
             assert_eq!(done.code, 0, "{args:?}: {done:#?}");
-        });
-        with_umask(&["run", "--yes", "-m", &model.model(), "--session", "one", "Have two agents write."]);
+        };
+        let task = "Have two agents write.";
+        let mut run = Process::start(under(&["run", "--yes", "-m", &model.model(), "--session", "one", task]));
+        wait_until("both agents have asked their model", || model.requests().len() == 3);
+        gate.open();
+        let done = run.end();
+        assert_eq!(done.code, 0, "{done:#?}");
         with_umask(&["skills", "list"]);
         with_umask(&["sign", "--new-key"]);
         with_umask(&["sign"]);

@@ -78,11 +78,11 @@ pub(super) fn add(preset: &mut Preset, word: &Word<'_>, known: &[String]) -> Res
             (name, Some(inner.trim()).filter(|inner| !matches!(*inner, "" | "*" | "**")))
         }
     };
-    if word.list == List::Allowed {
-        // A list of tools narrows, also where none of them exists here.
-        preset.tools.get_or_insert_default();
-    }
     if NOT_HERE.contains(&name) {
+        if word.list == List::Allowed {
+            // A list of tools narrows, also where none of them exists here.
+            preset.tools.get_or_insert_default();
+        }
         return Ok(Some(remark(format!("there is no tool like {name} here; left out"))));
     }
     let other = OTHERS.iter().find(|(other, _)| *other == name).map(|(_, own)| *own);
@@ -106,6 +106,7 @@ pub(super) fn add(preset: &mut Preset, word: &Word<'_>, known: &[String]) -> Res
             push(&mut preset.commands, command);
         }
         (List::Allowed, Some(_)) if own == "agent" => {
+            preset.tools.get_or_insert_default();
             return Ok(Some(remark(format!("{}: which agents may be started cannot be said; left out", word.text))));
         }
         (List::Allowed, Some(_)) => {

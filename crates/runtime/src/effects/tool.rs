@@ -4,15 +4,13 @@ use crate::effects::context::EffectContext;
 use crate::effects::hooks::{HookPoint, TraceHooks, late};
 use crate::effects::snapshots::{look_after, look_before, may_change_any_file};
 use crate::effects::tool_context::{check_redirect, patch_desk, tool_context};
-use crate::gate::facts::starts_processes;
 use crate::gate::judge::JudgeInput;
 use crate::prompt::texts::offload;
 use crate::shared::Shared;
 use crate::stream::hub::Live;
 use crate::stream::pieces::Pieces;
 use mainpath_core::{EffectKey, InputKind, Probed, estimate_parts, in_brief};
-use mainpath_policy::{BY_YES, Grant};
-use mainpath_sandbox::Launcher;
+use mainpath_policy::Grant;
 use mainpath_tools::{ProbeAnswer, is_large, unkept};
 use mainpath_types::{ChildPatch, EffectClass, Origin, Part, ToolOutput, text_of};
 use serde_json::{Value, json};
@@ -46,13 +44,7 @@ pub(crate) async fn run_tool(effect: EffectContext, run: ToolRun, cancel: Cancel
         true => Some(look_before(&effect, &context).await),
         false => None,
     };
-    let mut output = match unconfined(&context.launcher, &context.grant) {
-        Some(refused) => {
-            effect.notices().tell(&refused);
-            ToolOutput::failed("sandbox", refused)
-        }
-        None => config.tools.run(&name, &arguments, &context).await,
-    };
+    let mut output = config.tools.run(&name, &arguments, &context).await;
     if let Some(before) = before {
         output.changes = look_after(&effect, &context, before).await;
     }
@@ -75,18 +67,6 @@ pub(crate) async fn run_tool(effect: EffectContext, run: ToolRun, cancel: Cancel
         return InputKind::ToolDead { call, attempt, output: Some(output), tokens };
     }
     InputKind::ToolFinished { call, attempt, output, tokens }
-}
-
-/// Why a call must not start a process: the sandbox cannot be made on this machine, and only `--yes` has allowed the call. `None` if it may.
-fn unconfined(launcher: &Launcher, grant: &Grant) -> Option<String> {
-    if grant.rule() != BY_YES || !starts_processes(grant.effect()) || launcher.may_run_open() {
-        return None;
-    }
-    let missing = launcher.support().missing()?;
-    Some(format!(
-        "It was not run: commands cannot be confined here ({missing}), and --yes does not cover commands without a sandbox. Approve it, or \
-         start with --no-sandbox."
-    ))
 }
 
 /// A result without secrets, and its estimated size.

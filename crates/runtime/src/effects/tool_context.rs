@@ -8,7 +8,7 @@ use crate::secrets::{Granted, Vault};
 use crate::stream::hub::{Announced, Handle, Live};
 use crate::stream::pieces::Pieces;
 use mainpath_core::InputKind;
-use mainpath_policy::Grant;
+use mainpath_policy::{BY_YES, Grant};
 use mainpath_sandbox::{Cage, secret_variables};
 use mainpath_store::{Scope, ScopedStore, Store};
 use mainpath_tools::{BlobSink, Changing, Fut, PatchDesk, RedirectCheck, SkillDesk, ToolContext};
@@ -37,8 +37,9 @@ pub(crate) fn tool_context(
     let secret = config.vault.names().map(OsString::from).chain(secret_variables());
     let hidden = secret.filter(|name| !prepared.secrets.iter().any(|allowed| name == allowed.as_str()));
     let launcher = config.launcher.clone().hide_env(hidden);
-    // Policy was told so, and has allowed the call all the same.
-    let open = starts_processes(grant.effect()) && !launcher.support().can_confine();
+    // Policy was told that there is no sandbox, and a person or a rule has allowed the call all the same. `--yes` alone does not.
+    let is_accepted = grant.rule() != BY_YES || launcher.may_run_open();
+    let open = is_accepted && starts_processes(grant.effect()) && !launcher.support().can_confine();
     let mut context = ToolContext::new(workspace, grant, launcher);
     if open {
         context.cage = Cage::open();
