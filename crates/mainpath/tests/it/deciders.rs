@@ -4,6 +4,7 @@ use crate::support::{Place, WRITE};
 use mainpath::event::RunEvent;
 use mainpath::types::{CallId, EventKind};
 use mainpath::{Error, Trace};
+use std::time::Duration;
 
 /// What one decider did and was told.
 struct Told {
@@ -11,11 +12,13 @@ struct Told {
     answer: Result<(), Error>,
 }
 
-/// Has `count` people decide at once, every second one denying.
-async fn decide(trace: &Trace, call: CallId, count: usize) -> Vec<Told> {
+/// Has `count` people decide within some milliseconds, every second one denying. In each round they come in another order.
+async fn decide(trace: &Trace, call: CallId, count: usize, round: usize) -> Vec<Told> {
     let deciders = (0..count).map(|nth| {
         let trace = trace.clone();
+        let comes = Duration::from_millis(((nth + 1) * (round + 1) % 11) as u64 * 3);
         tokio::spawn(async move {
+            tokio::time::sleep(comes).await;
             let approves = nth % 2 == 0;
             let answer = match approves {
                 true => trace.approve(call).await,
@@ -43,7 +46,7 @@ async fn what_happens_to_a_call_agrees_with_what_each_decider_was_told() {
             }
         };
         let trace = run.trace().clone();
-        let told = decide(&trace, call, 8).await;
+        let told = decide(&trace, call, 8, round).await;
         run.outcome().await.unwrap();
         let accepted =
             |approves: bool| told.iter().filter(|one| one.approves == approves && one.answer.is_ok()).count();
