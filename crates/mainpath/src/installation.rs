@@ -4,7 +4,7 @@ use crate::agent::{Basis, check_model};
 use crate::backtest::PastJudge;
 use crate::children::Kin;
 use crate::experience::{Experienced, Experiences, Lookup, Meaning, offer, scoring, with_experience};
-use crate::home::{ContextHookEntry, HookEntry, OPTIONAL, Unready};
+use crate::home::{CallParts, ContextHookEntry, HookEntry, OPTIONAL, Unready};
 #[cfg(feature = "people")]
 use crate::people::{Agents, Inboxes, People, Sender, offer_agents};
 use crate::presets::Presets;
@@ -79,13 +79,15 @@ impl Installation {
         let launcher = launcher::own();
         let (client, secret) = (Client::new(&home.config.net), |name: &str| home.secret(name));
         home.check_values()?;
+        let program = |words: Vec<String>| home.owner_program(words);
+        let parts = CallParts { launcher: &launcher, client: &client, secret: &secret, program: &program };
         let build = |hook: &HookEntry| {
-            let built = hook.build(home, &launcher, &client);
+            let built = hook.build(parts);
             built.map_err(|why| home.wrong_at(hook.name.span().start, why))
         };
         let hooks = home.config.hooks.iter().map(build).collect::<Result<Vec<Hook>, Error>>()?;
         let build = |hook: &ContextHookEntry| {
-            let built = hook.build(home, &launcher, &client);
+            let built = hook.build(parts);
             built.map_err(|why| home.wrong_at(hook.name.span().start, why))
         };
         let context = home.config.context_hooks.iter().map(build).collect::<Result<Vec<_>, Error>>()?;

@@ -107,7 +107,7 @@ fn keep(agent: &mut AgentArgs, spec: &Spec, run: Option<u32>) {
 
 /// What is sent to a trace that continues.
 #[derive(Default)]
-pub struct Said {
+pub struct Continuation {
     /// A skill that is loaded first.
     pub skill: Option<Mail>,
     /// The message or request.
@@ -124,7 +124,7 @@ pub async fn go_on(
     output: &OutputArgs,
     mail: Option<Mail>,
 ) -> Result<Exit, Failure> {
-    go_on_with(app, trace, agent, output, Said { mail, ..Said::default() }).await
+    go_on_with(app, trace, agent, output, Continuation { mail, ..Continuation::default() }).await
 }
 
 /// What a trace continues with.
@@ -144,7 +144,7 @@ pub async fn go_on_with(
     trace: &TraceId,
     agent: &AgentArgs,
     output: &OutputArgs,
-    said: Said,
+    said: Continuation,
 ) -> Result<Exit, Failure> {
     let (mut mcp, mut has_told) = (None, false);
     let (Continuing { log, runtime, changed, skills, says_yes }, taken) = loop {
@@ -205,7 +205,7 @@ async fn continuing(
     trace: &TraceId,
     agent: &AgentArgs,
     output: &OutputArgs,
-    said: &Said,
+    said: &Continuation,
     mcp: &mut Option<Mcp>,
 ) -> Result<Continuing, Failure> {
     let (log, state) = closed(app, trace).await?;

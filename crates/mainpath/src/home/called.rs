@@ -1,7 +1,6 @@
 //! Whom an entry of the configuration or of a suite calls: a program or an address, with one JSON object.
 
-use super::place::Home;
-use mainpath_net::{Client, Place, Post, Program, SecretTexts, WebAddress, went_wrong};
+use mainpath_net::{Client, Place, Post, Program, Secret, SecretTexts, WebAddress, went_wrong};
 use mainpath_sandbox::{Cage, How, Launcher, OwnerProgram};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -16,15 +15,25 @@ pub(crate) struct Called<'a> {
     pub timeout: Duration,
 }
 
+/// What programs and addresses of the configuration are called with.
+#[derive(Clone, Copy)]
+pub(crate) struct CallParts<'a> {
+    pub launcher: &'a Launcher,
+    pub client: &'a Client,
+    pub secret: Secret<'a>,
+    /// Makes a program of the owner that starts in the folder of the configuration.
+    pub program: &'a dyn Fn(Vec<String>) -> OwnerProgram,
+}
+
 impl Called<'_> {
     /// A command starts in the folder of the configuration. Errors: what is wrong with the entry.
-    pub fn build(&self, home: &Home, launcher: &Launcher, client: &Client) -> Result<Runner, String> {
+    pub fn build(&self, with: CallParts<'_>) -> Result<Runner, String> {
         match (self.url, self.command.is_empty()) {
             (None, false) => {
-                let program = home.owner_program(self.command.to_vec());
-                Ok(Runner::Owned { launcher: launcher.clone(), program })
+                let program = (with.program)(self.command.to_vec());
+                Ok(Runner::Owned { launcher: with.launcher.clone(), program })
             }
-            (Some(url), true) => match Post::new(client, url, self.headers, &|name| home.secret(name)) {
+            (Some(url), true) => match Post::new(with.client, url, self.headers, with.secret) {
                 Ok(post) => Ok(Runner::Address { post, limit: self.timeout }),
                 Err(why) => Err(format!("cannot be called: {why}")),
             },

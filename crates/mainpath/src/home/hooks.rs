@@ -1,12 +1,10 @@
 //! `[[hooks]]` and `[[context_hooks]]` of the configuration: commands and addresses that are asked or told at points of a run,
 //! and those that have a word in reminders.
 
-use super::called::{Called, Runner};
-use super::place::Home;
+use super::called::{CallParts, Called, Runner};
 use super::units::{Time, ToolNamesText};
-use mainpath_net::{Client, SecretTexts, WebAddress};
+use mainpath_net::{SecretTexts, WebAddress};
 use mainpath_runtime::{ContextHook, Hook, HookPoint, HookRunner, NamedContextHook, OnFailure};
-use mainpath_sandbox::Launcher;
 use mainpath_tools::{Fut, unique_json};
 use serde::Deserialize;
 use serde_json::Value;
@@ -44,7 +42,7 @@ pub struct HookEntry {
 
 impl HookEntry {
     /// The hook. Errors: what is wrong with the entry.
-    pub(crate) fn build(&self, home: &Home, launcher: &Launcher, client: &Client) -> Result<Hook, String> {
+    pub(crate) fn build(&self, with: CallParts<'_>) -> Result<Hook, String> {
         let wrong = |why: &str| Err(format!("the hook {:?} {why}", self.name.get_ref()));
         if !is_name(self.name.get_ref()) {
             return wrong("needs a name of letters, digits, - and _");
@@ -54,7 +52,7 @@ impl HookEntry {
         }
         let timeout = self.timeout.map_or(Duration::from_secs(10), |time| Duration::from_millis(time.0));
         let called = Called { command: &self.command, url: self.url.as_ref(), headers: &self.headers, timeout };
-        let runner = match called.build(home, launcher, client) {
+        let runner = match called.build(with) {
             Ok(runner) => Arc::new(runner),
             Err(why) => return wrong(&why),
         };
@@ -91,14 +89,14 @@ pub struct ContextHookEntry {
 
 impl ContextHookEntry {
     /// The hook. Errors: what is wrong with the entry.
-    pub(crate) fn build(&self, home: &Home, launcher: &Launcher, client: &Client) -> Result<NamedContextHook, String> {
+    pub(crate) fn build(&self, with: CallParts<'_>) -> Result<NamedContextHook, String> {
         let wrong = |why: &str| Err(format!("the context hook {:?} {why}", self.name.get_ref()));
         if !is_name(self.name.get_ref()) {
             return wrong("needs a name of letters, digits, - and _");
         }
         let timeout = self.timeout.map_or(Duration::from_secs(5), |time| Duration::from_millis(time.0));
         let called = Called { command: &self.command, url: self.url.as_ref(), headers: &self.headers, timeout };
-        match called.build(home, launcher, client) {
+        match called.build(with) {
             Ok(runner) => Ok(NamedContextHook { name: self.name.get_ref().clone(), timeout, hook: Arc::new(runner) }),
             Err(why) => wrong(&why),
         }

@@ -35,7 +35,7 @@ mod toolbox;
 mod units;
 
 #[cfg(feature = "home")]
-pub(crate) use called::Runner;
+pub(crate) use called::{CallParts, Runner};
 pub use file::*;
 #[cfg(feature = "home")]
 pub use hidden::hidden;

@@ -1,8 +1,9 @@
 //! `POST /v1/chat/completions`.
 
 use super::chat_answer::{Chunks, Completion, failed};
-use super::conversation::{AgentSettings, BegunRun, HEADERS, WantedRun, begin, stopped, with_traces};
+use super::conversation::{AgentSettings, BegunRun, WantedRun, begin, stopped, with_traces};
 use super::format::{WantedForm, schema};
+use super::headers::HEADERS;
 use super::leash::left;
 use super::messages::SentMessages;
 use super::refused::{check, unsupported};

@@ -1,12 +1,13 @@
 //! Which conversation a request belongs to, and the run that it begins: of a new trace, or of one that goes on.
 
+use super::headers::{header, wrong_header};
 use super::leash::{Leash, cut_off, dependent, is_retry};
 use super::messages::SentMessages;
 use super::models::{Agent, find};
 use super::refused::unsupported;
 use crate::call::Call;
 use crate::life::Slot;
-use crate::problem::{FieldProblem, Kind, Problem};
+use crate::problem::{Kind, Problem};
 use crate::routes::start::{Limits, NewAgent, Rules, conversation};
 use axum::body::Body;
 use axum::http::{HeaderValue, Response};
@@ -18,19 +19,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
-
-/// The headers that this face takes.
-pub const HEADERS: [(&str, &str); 3] = [
-    (
-        "Mainpath-Session",
-        "The conversation: the name of a session, which is made if there is none, or the id of a trace. What is new in the request is said there.",
-    ),
-    (
-        "Mainpath-Approvals",
-        "What happens to calls that need a person: `deny` (the default), `ask` (they wait until somebody decides, at `/api/traces/{id}/approvals`), or `yes`, which needs the scope `approve`.",
-    ),
-    ("Mainpath-Workspace", "The folder that the agent works in, within those that the server allows."),
-];
 
 /// How often a request polls while another one starts its conversation.
 const LOOK: Duration = Duration::from_millis(20);
@@ -119,18 +107,6 @@ pub struct BegunRun {
 /// The settings that a trace keeps; `None` of one that was begun elsewhere.
 pub fn kept(record: &RunRecord) -> Option<AgentSettings> {
     serde_json::from_value(record.spec.relations.context.get(KEPT)?.clone()).ok()
-}
-
-/// The text of a header. Errors: it is none.
-pub fn header<'a, Q, B>(call: &'a Call<Q, B>, name: &str) -> Result<Option<&'a str>, Problem> {
-    let Some(value) = call.headers.get(name.to_ascii_lowercase()) else { return Ok(None) };
-    let text = value.to_str().map_err(|_| wrong_header(name, "is no ASCII text"))?;
-    Ok(Some(text.trim()).filter(|text| !text.is_empty()))
-}
-
-fn wrong_header(name: &str, detail: &str) -> Problem {
-    let (place, pointer, detail) = ("header".into(), format!("/{name}"), detail.into());
-    Problem::fields(vec![FieldProblem { place, pointer, detail }])
 }
 
 /// What happens to calls that need a person.

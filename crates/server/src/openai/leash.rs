@@ -6,7 +6,7 @@
 
 use crate::app::App;
 use crate::call::Call;
-use crate::openai::conversation::HEADERS;
+use crate::openai::headers::HEADERS;
 use crate::problem::{Kind, Problem};
 use mainpath::types::TraceId;
 use mainpath::{Host, Trace};

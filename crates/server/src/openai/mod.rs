@@ -8,6 +8,7 @@ mod conversation;
 mod ending;
 pub mod error;
 mod format;
+mod headers;
 mod leash;
 mod messages;
 mod models;

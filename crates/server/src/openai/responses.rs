@@ -1,8 +1,9 @@
 //! `/v1/responses`: a response is a run of a trace.
 
 use super::chat::effort;
-use super::conversation::{AgentSettings, BegunRun, HEADERS, ResponseId, WantedRun, begin, stopped, with_traces};
+use super::conversation::{AgentSettings, BegunRun, ResponseId, WantedRun, begin, stopped, with_traces};
 use super::format::{WantedForm, schema};
+use super::headers::HEADERS;
 use super::leash::left;
 use super::messages::SentMessages;
 use super::refused::{check, unsupported};
