@@ -243,8 +243,10 @@ impl Named {
 
     fn fits(&self, facts: &CallFacts, reading: Reading, folders: &Folders) -> bool {
         let scripts: Vec<Script> = facts.commands.iter().map(|line| shell::read(line)).collect();
-        let seen: Vec<Vec<Seen<'_>>> =
-            scripts.iter().map(|script| script.commands.iter().map(Seen::new).collect()).collect();
+        let seen: Vec<Vec<Seen<'_>>> = scripts
+            .iter()
+            .map(|script| script.commands.iter().map(|simple| Seen::new(simple, folders)).collect())
+            .collect();
         let fits = |fit: Fit| fit == Fit::Yes || fit == Fit::Maybe && reading == Reading::Wide;
         parts(facts, &scripts, &seen, folders).iter().any(|part| fits(self.pattern.fit(&facts.tool, part, reading)))
     }

@@ -352,8 +352,10 @@ fn one_origin(name: &str) -> Result<Origin, String> {
 fn fits(rule: &Rule, example: &str, folders: &Folders) -> Result<bool, String> {
     let facts = sample(example, folders)?;
     let scripts: Vec<_> = facts.commands.iter().map(|line| shell::read(line)).collect();
-    let seen: Vec<Vec<Seen<'_>>> =
-        scripts.iter().map(|script| script.commands.iter().map(Seen::new).collect()).collect();
+    let seen: Vec<Vec<Seen<'_>>> = scripts
+        .iter()
+        .map(|script| script.commands.iter().map(|simple| Seen::new(simple, folders)).collect())
+        .collect();
     let reading = if rule.decision == Decision::Allow { Reading::Strict } else { Reading::Wide };
     Ok(parts(&facts, &scripts, &seen, folders)
         .iter()

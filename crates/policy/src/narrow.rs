@@ -28,7 +28,8 @@ pub fn is_for_files_here(rule: &str) -> bool {
     rule.lines().all(is_here)
 }
 
-/// Programs whose first word says what they do: with these first words, other arguments do more of the same.
+/// Programs whose first word says what they do: with these first words, other arguments do more of the same. What their options
+/// write is a part of its own (`shell/output_options.rs`), which a rule for the command does not cover.
 const USUAL: [(&str, &[&str]); 11] = [
     ("git", &["status", "diff", "log", "show", "add", "commit", "blame", "rev-parse", "ls-files"]),
     ("cargo", &["build", "check", "test", "clippy", "fmt", "doc", "tree", "bench"]),
@@ -40,15 +41,14 @@ const USUAL: [(&str, &[&str]); 11] = [
     ("docker", &["ps", "images", "logs", "inspect"]),
     ("kubectl", &["get", "describe", "logs"]),
     ("gh", &["status"]),
-    ("dotnet", &["build", "test"]),
+    ("ruff", &["check"]),
 ];
 
 /// Programs that do the same whatever their arguments: they look, or check and test. Not those whose arguments are what they do,
-/// such as `make` and `mvn`, which take several targets.
-const PLAIN: [&str; 17] = [
-    "ls", "cat", "head", "tail", "wc", "grep", "diff", "stat", "file", "du", "df", "jq", "pytest", "ruff", "mypy",
-    "eslint", "tsc",
-];
+/// such as `make` and `mvn`, which take several targets, or `jq`, whose programs show the environment, and not those that write
+/// without being told where, such as `tsc`.
+const PLAIN: [&str; 13] =
+    ["ls", "cat", "head", "tail", "wc", "grep", "diff", "stat", "du", "df", "pytest", "mypy", "eslint"];
 
 /// The most commands of a line that a rule is made for: more than that is no kind of call.
 const MOST_COMMANDS: usize = 5;

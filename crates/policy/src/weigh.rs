@@ -46,8 +46,10 @@ pub(crate) fn weigh<'p>(
 ) -> Vec<Finding> {
     let unnamed = Unnamed::of(policy, facts);
     let scripts: Vec<Script> = facts.commands.iter().map(|line| shell::read(line)).collect();
-    let seen: Vec<Vec<Seen<'_>>> =
-        scripts.iter().map(|script| script.commands.iter().map(Seen::new).collect()).collect();
+    let seen: Vec<Vec<Seen<'_>>> = scripts
+        .iter()
+        .map(|script| script.commands.iter().map(|simple| Seen::new(simple, policy.folders())).collect())
+        .collect();
     let parts = parts(facts, &scripts, &seen, policy.folders());
     let tainted = scripts.iter().find_map(|script| script.tainted.as_deref());
     let mut applied = applied;

@@ -1,15 +1,35 @@
 //! Patterns for commands, word by word.
 
 use super::fit::{Fit, Reading};
+use super::path::plain;
+use super::seen::Seen;
 use crate::glob::{Glob, escaped};
-use crate::shell::{Simple, Word};
+use crate::shell::Word;
 
 /// `git push *`, or `curl * | sh *` for what one command prints and another reads.
 #[derive(Clone, Debug)]
 pub(crate) struct CommandPattern {
-    words: Vec<WordPattern>,
+    command: OneCommand,
     /// The command that reads what the first one prints.
-    reader: Option<Vec<WordPattern>>,
+    reader: Option<OneCommand>,
+}
+
+/// The words of a command.
+#[derive(Clone, Debug)]
+struct OneCommand {
+    words: Vec<WordPattern>,
+    /// Where the first word is a path: the file that it means.
+    file: Option<FilePattern>,
+}
+
+/// A file that runs, by its path.
+#[derive(Clone, Debug)]
+struct FilePattern {
+    /// The path without `.`, `..` and doubled slashes.
+    path: Glob,
+    /// Its last step.
+    name: Glob,
+    is_absolute: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -19,42 +39,6 @@ enum WordPattern {
     Word(Glob),
 }
 
-/// A command as patterns see it.
-#[derive(Clone, Debug)]
-pub(crate) struct Seen<'a> {
-    /// As it stands.
-    pub simple: &'a Simple,
-    /// Other ways to write it that come to the same: without the program's folder, without options before the subcommand.
-    others: Vec<Vec<Word>>,
-}
-
-impl<'a> Seen<'a> {
-    /// Looks at a command.
-    pub fn new(simple: &'a Simple) -> Seen<'a> {
-        let is_option = |word: &Word| word.text.len() > 1 && word.text.starts_with(['-', '+']);
-        let mut rests: Vec<&[Word]> = Vec::new();
-        // Every word that may be the subcommand: those before it are options or the values of options.
-        let mut at = 1;
-        while simple.words.get(at).is_some_and(is_option) && rests.len() < 16 {
-            at += 1;
-            if simple.words.get(at).is_some_and(|word| !is_option(word)) {
-                rests.extend([simple.words.get(at..), simple.words.get(at + 1..)].into_iter().flatten());
-                at += 1;
-            }
-        }
-        let joined = |program: &Word, rest: &[Word]| std::iter::once(program).chain(rest).cloned().collect();
-        let first = simple.words.first();
-        let mut others: Vec<Vec<Word>> = Vec::new();
-        others.extend(first.into_iter().flat_map(|program| rests.iter().map(|rest| joined(program, rest))));
-        if let Some(program) = first.filter(|word| word.fixed && word.text.contains('/')) {
-            let name = Word { text: simple.program().into(), ..program.clone() };
-            rests.extend(simple.words.get(1..));
-            others.extend(rests.iter().map(|rest| joined(&name, rest)));
-        }
-        Seen { simple, others }
-    }
-}
-
 impl CommandPattern {
     /// Reads words, quoted where a letter is to stand for itself. Errors: what is wrong.
     pub fn parse(text: &str) -> Result<CommandPattern, String> {
@@ -62,32 +46,33 @@ impl CommandPattern {
         for word in split(text)? {
             match (word.as_str(), stages.last_mut()) {
                 ("|", _) => stages.push(Vec::new()),
-                ("*", Some(stage)) => stage.push(WordPattern::Any),
-                (word, Some(stage)) => stage.push(WordPattern::Word(Glob::word(word)?)),
+                (_, Some(stage)) => stage.push(word),
                 (_, None) => {}
             }
         }
-        let mut stages = stages.into_iter();
-        let (words, reader, more) = (stages.next().unwrap_or_default(), stages.next(), stages.next());
-        if more.is_some() || words.is_empty() || reader.as_ref().is_some_and(Vec::is_empty) {
-            return Err(format!(
-                "{text:?} is not a command; a pattern has at most one |, with a command on both sides"
-            ));
+        let mut stages = stages.into_iter().map(OneCommand::new);
+        let (command, reader, more) = (stages.next().transpose()?, stages.next().transpose()?, stages.next());
+        match (command, reader, more) {
+            (Some(command), reader, None)
+                if !command.words.is_empty() && !reader.as_ref().is_some_and(OneCommand::is_empty) =>
+            {
+                Ok(CommandPattern { command, reader })
+            }
+            _ => Err(format!("{text:?} is not a command; a pattern has at most one |, with a command on both sides")),
         }
-        Ok(CommandPattern { words, reader })
     }
 
     pub fn fit(&self, seen: &Seen<'_>, reading: Reading) -> Fit {
-        if self.reader.is_some() { Fit::No } else { fit_seen(&self.words, seen, reading) }
+        if self.reader.is_some() { Fit::No } else { self.command.fit(seen, reading) }
     }
 
     /// How well it fits what some commands print and others read.
     pub fn fit_flow(&self, from: &[Seen<'_>], to: &[Seen<'_>]) -> Fit {
         let Some(reader) = &self.reader else { return Fit::No };
-        let best = |pattern: &[WordPattern], all: &[Seen<'_>]| {
-            all.iter().map(|seen| fit_seen(pattern, seen, Reading::Wide)).max().unwrap_or(Fit::No)
+        let best = |pattern: &OneCommand, all: &[Seen<'_>]| {
+            all.iter().map(|seen| pattern.fit(seen, Reading::Wide)).max().unwrap_or(Fit::No)
         };
-        best(&self.words, from).min(best(reader, to))
+        best(&self.command, from).min(best(reader, to))
     }
 
     /// How well it fits what nobody can read.
@@ -96,14 +81,48 @@ impl CommandPattern {
     }
 
     pub fn is_everything(&self) -> bool {
-        self.reader.is_none() && self.words.iter().all(|word| matches!(word, WordPattern::Any))
+        self.reader.is_none() && self.command.words.iter().all(|word| matches!(word, WordPattern::Any))
     }
 }
 
-fn fit_seen(pattern: &[WordPattern], seen: &Seen<'_>, reading: Reading) -> Fit {
-    let as_it_stands = fit(pattern, &seen.simple.words, reading);
-    let others = if reading == Reading::Wide { seen.others.as_slice() } else { &[] };
-    others.iter().map(|words| fit(pattern, words, reading)).fold(as_it_stands, Fit::max)
+impl OneCommand {
+    fn new(words: Vec<String>) -> Result<OneCommand, String> {
+        let file = words.first().map(|word| FilePattern::parse(word)).transpose()?.flatten();
+        let pattern = |word: &String| match word.as_str() {
+            "*" => Ok(WordPattern::Any),
+            word => Glob::word(word).map(WordPattern::Word),
+        };
+        Ok(OneCommand { words: words.iter().map(pattern).collect::<Result<_, _>>()?, file })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    fn fit(&self, seen: &Seen<'_>, reading: Reading) -> Fit {
+        let as_it_stands = fit(&self.words, &seen.simple.words, reading);
+        if reading == Reading::Strict {
+            return as_it_stands;
+        }
+        let best = seen.others.iter().map(|words| fit(&self.words, words, reading)).fold(as_it_stands, Fit::max);
+        let Some(FilePattern { path, name, is_absolute }) = &self.file else { return best };
+        let rest = self.words.get(1..).unwrap_or_default();
+        let of = |glob: &Glob| [&[WordPattern::Word(glob.clone())], rest].concat();
+        let files = seen.files.iter().filter(|(absolute, _)| absolute == is_absolute);
+        let best = files.map(|(_, words)| fit(&of(path), words, reading)).fold(best, Fit::max);
+        let may_be = seen.strays.iter().map(|words| fit(&of(name), words, reading)).max().unwrap_or(Fit::No);
+        best.max(may_be.min(Fit::Maybe))
+    }
+}
+
+impl FilePattern {
+    /// The file that the first word of a pattern means, if it is a path.
+    fn parse(word: &str) -> Result<Option<FilePattern>, String> {
+        let Some(path) = word.contains('/').then(|| plain(word)).flatten() else { return Ok(None) };
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let is_absolute = path.starts_with(['/', '~']);
+        Ok(Some(FilePattern { name: Glob::word(name)?, path: Glob::word(&path)?, is_absolute }))
+    }
 }
 
 /// How well words fit a pattern, from the end to the beginning: `row[i]` is how well the words from `i` on fit what is left.
@@ -209,7 +228,7 @@ mod tests {
 
     fn fits(pattern: &str, line: &str) -> (Fit, Fit) {
         let script = shell::read(line);
-        let seen = Seen::new(&script.commands[0]);
+        let seen = Seen::new(&script.commands[0], &super::super::Folders::default());
         let pattern = CommandPattern::parse(pattern).unwrap();
         (pattern.fit(&seen, Reading::Wide), pattern.fit(&seen, Reading::Strict))
     }

@@ -7,13 +7,15 @@ mod argument;
 mod command;
 mod fit;
 mod path;
+mod seen;
 
 pub(crate) use address::Address;
 pub use address::AddressRule;
-pub(crate) use command::{Seen, quoted};
+pub(crate) use command::quoted;
 pub use fit::Folders;
 pub(crate) use fit::{Fit, Reading};
 pub(crate) use path::{Opened, Place, PlaceText, plain};
+pub(crate) use seen::Seen;
 
 use crate::CallFacts;
 use crate::glob::Glob;

@@ -1,6 +1,7 @@
 //! What git runs beside itself (git 2.47: `git help` of each command, `git help config`).
 
 use super::Word;
+use super::editor::is_plain_editor;
 use super::inner::Inner;
 
 /// Options before the subcommand that take the next word as their value.
@@ -132,6 +133,10 @@ fn setting(text: &str, fixed: bool) -> Option<Inner> {
     match value.strip_prefix('!') {
         _ if is_harmless && (fixed || !key.contains('$')) => None,
         _ if names_program && fixed && HARMLESS_PROGRAMS.contains(&value) => None,
+        // An editor may write commands into the steps of a rebase.
+        None if key.ends_with(".editor") && fixed && !is_plain_editor(value) => {
+            Some(Inner::Unclear(format!("what git runs by the setting {text:?} cannot be told")))
+        }
         Some(script) if fixed => Some(Inner::Script(script.into())),
         _ if names_program && fixed => Some(Inner::Script(value.into())),
         _ => Some(Inner::Unclear(format!("what git runs by the setting {text:?} cannot be told"))),

@@ -4,20 +4,30 @@
 //! that it holds, wherever they stand, and the files that it redirects to. What only the running shell could know stays
 //! unknown and says so: a [`Word`] that is not `fixed`, a line that is `unclear`. Nothing here decides anything.
 
+mod arguments;
+mod editor;
+mod files_run;
+mod folder;
 mod git;
 mod inner;
 mod launchers;
 mod limits;
 mod operands;
+mod output_options;
+mod own_files;
 mod read;
 mod runners;
 mod script;
+mod shells;
+mod subcommands;
 mod text;
 mod variables;
 mod word;
 mod wrappers;
 
+pub(crate) use files_run::{files_run, unversioned};
 pub(crate) use script::{File, Script, Simple};
+pub(crate) use subcommands::subcommands;
 pub(crate) use word::Word;
 
 use read::Reader;

@@ -2,6 +2,8 @@
 //!
 //! Only for programs that take files and little else, and only for what people forbid: see [`Opened`](crate::pattern::Opened).
 
+use super::arguments::{Touched, has, operands, read, values, written};
+use super::output_options::by_options;
 use super::{File, Simple, Word};
 
 /// What a program does to the files among its words.
@@ -62,19 +64,11 @@ const PROGRAMS: [(Does, &[&str]); 6] = [
     (Does::Moves, &["mv"]),
 ];
 
-/// Options that name a file to write.
-const OUTPUTS: [(&str, &[&str]); 4] = [
-    ("-o", &["sort", "shuf", "curl", "gcc", "cc", "g++", "clang", "rustc"]),
-    ("--output", &["sort", "shuf", "curl"]),
-    ("-O", &["wget"]),
-    ("--output-document", &["wget"]),
-];
-
 /// The files among the words of a command, as far as its program is known.
-pub(super) fn files(simple: &Simple) -> Vec<File> {
+pub(super) fn files(simple: &Simple) -> Touched {
     let name = simple.program();
     let rest = simple.words.get(1..).unwrap_or_default();
-    let mut files = outputs(name, rest);
+    let Touched { operands: mut files, outputs } = by_options(name, rest);
     match name {
         "dd" => {
             files.extend(rest.iter().filter_map(|word| part(word, "if=")).map(read));
@@ -88,7 +82,7 @@ pub(super) fn files(simple: &Simple) -> Vec<File> {
     let recursive = rest.iter().any(|word| has(word, 'r', "--recursive") || has(word, 'R', "--recursive"));
     let whole = recursive || matches!(name, "rg" | "mv") || rest.iter().any(|word| has(word, 'a', "--archive"));
     files.extend(named.into_iter().map(|file| File { whole, ..file }));
-    files
+    Touched { operands: files, outputs }
 }
 
 /// The files among the words of a program that does this.
@@ -121,63 +115,11 @@ fn named(does: Does, name: &str, words: &[Word]) -> Vec<File> {
     }
 }
 
-fn read(path: Word) -> File {
-    File { path, write: false, whole: false }
-}
-
-fn written(path: Word) -> File {
-    File { path, write: true, whole: false }
-}
-
 /// What `git` itself does to files that it is told by name.
 fn git(words: &[Word]) -> Vec<File> {
     let at = words.iter().position(|word| matches!(word.text.as_str(), "rm" | "mv" | "restore" | "checkout"));
     let below = at.and_then(|at| words.get(at + 1..)).unwrap_or_default();
     operands(below).into_iter().map(|word| File { whole: true, ..written(word.clone()) }).collect()
-}
-
-fn outputs(name: &str, words: &[Word]) -> Vec<File> {
-    let options = OUTPUTS.iter().filter(|(_, names)| names.contains(&name)).map(|(option, _)| *option);
-    options.flat_map(|option| values(words, option)).map(written).collect()
-}
-
-/// The values of an option: in the next word or in its own, for one letter also behind others, as in `-sSLo FILE`.
-fn values(words: &[Word], option: &str) -> Vec<Word> {
-    let value = |at: usize, word: &Word| {
-        let attached = match option.strip_prefix("--") {
-            Some(_) => {
-                let (given, value) =
-                    word.text.split_once('=').map_or((word.text.as_str(), None), |(a, b)| (a, Some(b)));
-                (given.len() > 3 && option.starts_with(given)).then_some(value)?
-            }
-            None => {
-                let letters = word.text.strip_prefix('-').filter(|letters| !letters.starts_with('-'))?;
-                let (_, rest) = letters.split_once(option.trim_start_matches('-'))?;
-                Some(rest).filter(|rest| !rest.is_empty())
-            }
-        };
-        match attached {
-            Some(text) => Some(Word { text: text.into(), ..word.clone() }),
-            None => words.get(at + 1).cloned(),
-        }
-    };
-    words.iter().enumerate().filter_map(|(at, word)| value(at, word)).collect()
-}
-
-/// The words that are no options.
-fn operands(words: &[Word]) -> Vec<&Word> {
-    let end = words.iter().position(|word| word.text == "--").unwrap_or(words.len());
-    let is_operand = |(at, word): &(usize, &Word)| *at > end || *at < end && !word.text.starts_with('-');
-    words.iter().enumerate().filter(is_operand).map(|(_, word)| word).collect()
-}
-
-/// Whether a word gives this option: by its letter, also among others, or by its name.
-fn has(word: &Word, letter: char, long: &str) -> bool {
-    let text = word.text.as_str();
-    let named = text.split('=').next().unwrap_or_default();
-    // Programs take the beginning of a long option for the whole.
-    named.len() > 3 && long.starts_with(named)
-        || text.starts_with('-') && !text.starts_with("--") && text.contains(letter)
 }
 
 /// What stands after a prefix in a word.

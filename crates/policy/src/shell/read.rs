@@ -1,12 +1,14 @@
 //! From the parser's tree to the parts of a command line.
 
+use super::folder::WorkFolders;
 use super::inner::Inner;
 use super::limits::is_small;
 use super::operands;
+use super::runners::{takes_commands, tells};
 use super::text::{Found, find};
-use super::variables::{Runs, is_telling, name, runs};
+use super::variables::{Runs, is_number, is_telling, name, runs};
 use super::word::{Reads, word};
-use super::wrappers::inner;
+use super::wrappers::{folder, inner};
 use super::{File, Script, Simple, Word};
 use rable::{Node, NodeKind};
 use std::ops::Range;
@@ -32,6 +34,8 @@ pub(super) struct Reader {
     evaluates: bool,
     /// The folder changes on the way.
     moves: bool,
+    /// Where the next command may run.
+    folders: WorkFolders,
 }
 
 /// What a command reads from its standard input, where the line says so.
@@ -125,7 +129,8 @@ impl Reader {
             NodeKind::For { var, words, body, redirects } | NodeKind::Select { var, words, body, redirects } => {
                 self.assigns(var);
                 for node in words.iter().flatten() {
-                    word(self, node);
+                    let value = word(self, node);
+                    self.script.values.push(value.text);
                 }
                 self.node(body);
                 self.redirects(redirects);
@@ -208,7 +213,11 @@ impl Reader {
     }
 
     /// A program with its arguments, and what it runs in turn.
-    fn simple(&mut self, words: Vec<Word>, input: Input) {
+    fn simple(&mut self, mut words: Vec<Word>, input: Input) {
+        // `time -- evil`: the keyword takes the end of options.
+        if words.first().is_some_and(|word| word.fixed && word.text == "--") {
+            words.remove(0);
+        }
         let Some(program) = words.first() else { return };
         if self.script.commands.len() >= MOST_COMMANDS || self.depth >= DEEPEST {
             return self.unclear("it is too long or too deeply nested to be read".into());
@@ -216,10 +225,22 @@ impl Reader {
         if !program.fixed {
             self.unclear(format!("the program {:?} is not written out", program.text));
         }
-        let simple = Simple { words };
+        let simple = Simple { words, folders: self.folders.clone() };
         self.shell_word(&simple);
         let inner = inner(&simple.words);
-        self.script.operands.extend(operands::files(&simple));
+        if let Some(folder) = folder(&simple.words) {
+            self.folders.enter(&[folder]);
+        }
+        let name = simple.program();
+        if let Input::Text(text) = &input
+            && takes_commands(name)
+            && tells(name, text)
+        {
+            self.unclear(format!("what {name} runs is not told apart"));
+        }
+        let touched = operands::files(&simple);
+        self.script.operands.extend(touched.operands);
+        self.script.files.extend(touched.outputs.into_iter().filter(|file| !is_device(&file.path)));
         self.script.commands.push(simple);
         self.depth += 1;
         for part in inner {
@@ -240,7 +261,11 @@ impl Reader {
     fn shell_word(&mut self, simple: &Simple) {
         let Some((program, rest)) = simple.words.split_first() else { return };
         match program.text.as_str() {
-            "cd" | "pushd" | "popd" => self.moves = true,
+            "cd" | "pushd" => {
+                self.moves = true;
+                self.folders.enter(rest);
+            }
+            "popd" => self.moves = true,
             "alias" | "hash" | "enable" | "shopt" | "set" if !simple.is_harmless() => {
                 if renames(&program.text, rest) {
                     self.unclear(format!("{:?} gives names another meaning", simple.text()));
@@ -248,7 +273,12 @@ impl Reader {
                 self.taint(format!("{:?} changes what names mean", simple.text()));
             }
             "export" | "declare" | "typeset" | "local" | "readonly" | "read" | "mapfile" | "readarray" | "printf"
-            | "getopts" | "let" | "unset" | "test" | "[" | "env" | "sudo" | "doas" => {
+            | "getopts" | "let" | "unset" | "test" | "[" | "env" | "sudo" | "doas" | "wait" => {
+                let makes_array = program.text == "readonly"
+                    && rest.iter().any(|word| word.text.starts_with('-') && word.text.contains(['a', 'A']));
+                let names_variable = program.text == "wait"
+                    && rest.iter().any(|word| word.text.starts_with('-') && word.text.contains('p'));
+                self.evaluates |= makes_array || names_variable;
                 self.evaluates |= matches!(
                     program.text.as_str(),
                     "let" | "declare" | "typeset" | "local" | "read" | "unset" | "mapfile" | "readarray" | "getopts"
@@ -267,6 +297,7 @@ impl Reader {
         for redirect in redirects {
             match &redirect.kind {
                 NodeKind::HereDoc { content, quoted, fd, .. } => {
+                    self.script.has_text = true;
                     if !quoted {
                         self.text(content, false);
                     }
@@ -275,7 +306,14 @@ impl Reader {
                         input = if is_literal { Input::Text(content.clone()) } else { Input::Unknown };
                     }
                 }
-                NodeKind::Redirect { op, target, fd, .. } => {
+                NodeKind::Redirect { op, target, fd, varfd, .. } => {
+                    if let Some(variable) = varfd {
+                        self.assigns(variable);
+                        self.evaluates |= variable.contains('[');
+                        self.text(variable, true);
+                        self.hides_commands |= variable.contains("$(") || variable.contains('`');
+                    }
+                    self.script.has_text |= op == "<<<";
                     let target = word(self, target);
                     let is_input = *fd <= 0 && op.starts_with('<');
                     match op.as_str() {
@@ -304,16 +342,24 @@ impl Reader {
         if path.text.starts_with("/dev/tcp/") || path.text.starts_with("/dev/udp/") {
             self.unclear(format!("{:?} is a connection, not a file", path.text));
         }
-        if matches!(path.text.as_str(), "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/stdin") && path.fixed {
+        if is_device(&path) {
             return;
         }
         self.script.files.push(File { path, write: op != "<", whole: false });
     }
 
     fn flow(&mut self, from: Range<usize>, to: Range<usize>) {
-        if !from.is_empty() && !to.is_empty() {
-            self.script.flows.push((from, to));
+        if from.is_empty() || to.is_empty() {
+            return;
         }
+        let commands = |range: &Range<usize>| self.script.commands.get(range.clone()).unwrap_or_default();
+        let printed =
+            |name: &str| commands(&from).iter().flat_map(|simple| &simple.words).any(|word| tells(name, &word.text));
+        let told = commands(&to).iter().map(Simple::program).find(|name| takes_commands(name) && printed(name));
+        if let Some(why) = told.map(|name| format!("what {name} runs is not told apart")) {
+            self.unclear(why);
+        }
+        self.script.flows.push((from, to));
     }
 }
 
@@ -358,6 +404,10 @@ impl Reads for Reader {
 
     fn assigns(&mut self, text: &str) {
         let variable = name(text);
+        self.script.values.extend(text.split_once('=').map(|(_, value)| value.to_string()));
+        self.evaluates |= is_number(variable);
+        self.folders.finds_anywhere |= variable == "PATH";
+        self.folders.unknown |= matches!(variable, "CDPATH" | "HOME");
         if matches!(variable, "BASH_ALIASES" | "BASH_CMDS") {
             self.unclear(format!("setting {variable} gives names another meaning"));
         }
@@ -374,6 +424,11 @@ impl Reads for Reader {
     fn hides_commands(&mut self) {
         self.hides_commands = true;
     }
+}
+
+/// Whether a path is what every process has, or `-`, and no file.
+fn is_device(path: &Word) -> bool {
+    path.fixed && matches!(path.text.as_str(), "-" | "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/stdin")
 }
 
 /// Whether a builtin may make a name run something else (bash 5.2): `alias NAME=VALUE`, `hash -p FILE NAME`, `enable -f FILE NAME`.

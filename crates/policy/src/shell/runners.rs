@@ -5,7 +5,7 @@ use super::inner::Inner;
 
 /// Programs, and the options whose value is a command: `-x evil`, `-xevil`, `--exec evil`, `--exec=evil`. From the manuals of GNU
 /// tar 1.35, coreutils 9, findutils, zip 3, OpenSSH 9, rsync 3.4, ripgrep 14, man-db 2.13, cpio 2.15 and tcpdump 4.99.
-const OPTIONS: [(&[&str], &[&str]); 13] = [
+const OPTIONS: &[(&[&str], &[&str])] = &[
     (
         &["tar", "gtar", "bsdtar"],
         &[
@@ -23,15 +23,22 @@ const OPTIONS: [(&[&str], &[&str]); 13] = [
     (&["sort"], &["--compress-program"]),
     (&["split"], &["--filter"]),
     (&["install"], &["--strip-program"]),
+    (&["sdiff", "diff3"], &["--diff-program"]),
     (&["zip"], &["-TT", "--unzip-command"]),
     (&["rsync"], &["-e", "--rsh", "--rsync-path"]),
-    (&["scp", "sftp"], &["-S"]),
-    (&["rg"], &["--pre"]),
+    (&["scp", "sftp"], &["-S", "-D"]),
+    (&["rg"], &["--pre", "--hostname-bin"]),
     (&["man"], &["-P", "--pager", "-H", "--html"]),
+    (&["bat", "delta"], &["--pager"]),
     (&["cpio"], &["--rsh-command"]),
     (&["tcpdump"], &["-z"]),
     (&["wget"], &["--use-askpass"]),
     (&["fzf"], &["--preview", "--bind", "--with-shell"]),
+    (&["dpkg"], &["--pre-invoke", "--post-invoke", "--status-logger"]),
+    (&["svn"], &["--editor-cmd", "--diff-cmd", "--diff3-cmd"]),
+    (&["yt-dlp", "youtube-dl"], &["--exec", "--exec-before-download"]),
+    (&["npm", "pnpm", "yarn"], &["--script-shell", "--shell", "--editor", "--viewer", "--git"]),
+    (&["ctest"], &["--launch-test"]),
 ];
 
 /// What an option of such a program runs, if this is one.
@@ -43,17 +50,20 @@ pub(super) fn in_options(name: &str, words: &[Word]) -> Vec<Inner> {
         return inner;
     }
     let unclear = || Inner::Unclear(format!("what {name} runs is not written out"));
+    // `tar cfI x.tar evil y`: options without a dash, which take their values in order.
+    let is_old = |word: &&Word| name.ends_with("tar") && !word.text.starts_with('-') && word.text.contains(['I', 'F']);
+    if words.first().filter(is_old).is_some() {
+        inner.push(unclear());
+    }
     for (at, word) in words.iter().enumerate() {
         let text = word.text.as_str();
         if text == "--" {
             break;
         }
         for option in &options {
-            let (given, value) = match (option.contains('='), text.rsplit_once('=')) {
-                (true, Some((given, value))) => (given, Some(value)),
-                (false, _) => text.split_once('=').map_or((text, None), |(given, value)| (given, Some(value))),
-                (true, None) => (text, None),
-            };
+            // `--checkpoint-action=exec`: only such a value is a command.
+            let (option, kind) = option.split_once('=').map_or((*option, None), |(option, kind)| (option, Some(kind)));
+            let (given, value) = text.split_once('=').map_or((text, None), |(given, value)| (given, Some(value)));
             let found = match option.strip_prefix("--") {
                 // Programs take the beginning of a long option for the whole.
                 Some(_) if given.len() > 3 && option.starts_with(given) => Some(value.map(|value| (value, word.fixed))),
@@ -70,13 +80,78 @@ pub(super) fn in_options(name: &str, words: &[Word]) -> Vec<Inner> {
             };
             let Some(own) = found else { continue };
             let next = words.get(at + 1).map(|word| (word.text.as_str(), word.fixed));
-            inner.push(match own.or(next) {
-                Some((script, true)) => Inner::Script(script.into()),
-                _ => unclear(),
-            });
+            match (own.or(next), kind) {
+                (Some((value, true)), Some(kind)) => {
+                    let script = value.strip_prefix(kind).and_then(|rest| rest.strip_prefix('='));
+                    inner.extend(script.map(|script| Inner::Script(script.into())));
+                }
+                (Some((script, true)), None) => inner.push(Inner::Script(script.into())),
+                _ => inner.push(unclear()),
+            }
         }
     }
     inner
+}
+
+/// What options of `go` run; they take one dash or two (`go help build`, 1.22).
+pub(super) fn go(words: &[Word]) -> Vec<Inner> {
+    let unclear = || Inner::Unclear("what go runs is not written out".into());
+    let mut inner = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let text = word.text.strip_prefix("--").or(word.text.strip_prefix('-')).unwrap_or_default();
+        let (given, value) = text.split_once('=').map_or((text, None), |(given, value)| (given, Some(value)));
+        let next = words.get(at + 1).map(|word| (word.text.as_str(), word.fixed));
+        match given {
+            "toolexec" | "vettool" | "exec" => match value.map(|value| (value, word.fixed)).or(next) {
+                Some((script, true)) => inner.push(Inner::Script(script.into())),
+                _ => inner.push(unclear()),
+            },
+            // The linker's own options name programs.
+            "ldflags" | "gccgoflags"
+                if value.or(next.map(|next| next.0)).is_some_and(|value| value.contains("-ext")) =>
+            {
+                inner.push(unclear());
+            }
+            _ => {}
+        }
+    }
+    inner
+}
+
+/// Settings of `apt` that run nothing, by their beginnings (apt.conf(5)).
+const HARMLESS_OF_APT: [&str; 11] = [
+    "acquire::http",
+    "acquire::retries",
+    "acquire::check",
+    "acquire::forceip",
+    "acquire::languages",
+    "apt::get::",
+    "apt::install-",
+    "debug::",
+    "dpkg::lock::",
+    "dpkg::options::=--force-",
+    "dpkg::use-pty",
+];
+
+/// What settings on the command line of `apt` run.
+pub(super) fn apt(words: &[Word]) -> Vec<Inner> {
+    let setting = |(at, word): (usize, &Word)| {
+        let text = word.text.as_str();
+        let attached = match text.split_once('=') {
+            Some((given, value)) if given.len() > 3 && "--option".starts_with(given) => Some(value),
+            _ => text.strip_prefix("-o").map(|value| value.trim_start_matches('=')).filter(|value| !value.is_empty()),
+        };
+        let is_option = text == "-o" || text.len() > 3 && "--option".starts_with(text);
+        let next = words.get(at + 1).filter(|_| is_option).map(|word| (word.text.clone(), word.fixed));
+        attached.map(|value| (value.to_string(), word.fixed)).or(next)
+    };
+    let runs = |(value, fixed): (String, bool)| {
+        let value = value.to_lowercase();
+        let is_harmless = HARMLESS_OF_APT.iter().any(|beginning| value.starts_with(beginning));
+        !fixed || !is_harmless || value.contains("proxy-auto") || value.contains("proxyauto")
+    };
+    let found = words.iter().enumerate().filter_map(setting).any(runs);
+    found.then(|| Inner::Unclear("what apt runs by its settings is not told apart".into())).into_iter().collect()
 }
 
 fn is_bundle(text: &str) -> bool {
@@ -105,19 +180,19 @@ pub(super) fn ssh(words: &[Word]) -> Vec<Inner> {
 pub(super) fn make(words: &[Word]) -> Vec<Inner> {
     let told = |word: &Word| {
         let text = word.text.as_str();
-        text.starts_with("--eval")
+        let given = text.split('=').next().unwrap_or_default();
+        given.len() > 3 && "--eval".starts_with(given)
             || text.starts_with("-E")
             || text.starts_with("SHELL=")
             || text.starts_with(".SHELLFLAGS=")
     };
     let reads = |word: &Word, next: Option<&Word>| {
         let text = word.text.as_str();
-        let value = match text {
-            "-f" | "--file" | "--makefile" => next.map(|word| (word.text.as_str(), word.fixed)),
-            _ => ["--file=", "--makefile=", "-f"]
-                .iter()
-                .find_map(|option| text.strip_prefix(option))
-                .map(|value| (value, word.fixed)),
+        let is_long = |given: &str| given.len() > 3 && ["--file", "--makefile"].iter().any(|o| o.starts_with(given));
+        let value = match text.split_once('=') {
+            Some((given, value)) if is_long(given) => Some((value, word.fixed)),
+            _ if text == "-f" || is_long(text) => next.map(|word| (word.text.as_str(), word.fixed)),
+            _ => text.strip_prefix("-f").map(|value| (value, word.fixed)),
         };
         value.is_some_and(|(file, fixed)| !fixed || is_stream(file))
     };
@@ -185,25 +260,40 @@ fn after_address(command: &str) -> &str {
     }
 }
 
-/// Programs whose own commands can run others; only where one does, in words that tell it.
-pub(super) fn by_words(name: &str, words: &[Word]) -> Vec<Inner> {
-    let tells: &[&str] = match name {
-        "sqlite3" => &[".shell", ".system", ".sh ", ".import |", "edit("],
+/// Programs whose own commands can run others, and the words that tell it.
+fn telling(name: &str) -> &'static [&'static str] {
+    match name {
+        "sqlite3" => &[".shell", ".system", ".sh ", ".import |", ".output |", ".once |", ".excel", ".load", "edit("],
         "psql" => &["\\!", "\\o |", "\\g |", "program"],
         "mysql" | "mariadb" => &["system", "\\!"],
         "less" | "more" => &["!", "|", "LESSOPEN"],
         "socat" => &["exec:", "system:", "shell:"],
         "nc" | "ncat" | "netcat" => &["-e", "-c", "--exec", "--sh-exec"],
-        "gcc" | "cc" | "g++" | "clang" => &["-wrapper"],
+        "gcc" | "cc" | "g++" | "clang" => &["-wrapper", "-fplugin"],
+        "rustc" => &["linker="],
         "cargo" => &["runner", "rustc-wrapper", "linker"],
         "nix" | "nix-shell" | "nix-env" => &["-c", "--command", "--run"],
-        _ => return Vec::new(),
-    };
-    let tells = |word: &Word| {
-        let text = word.text.to_lowercase();
-        tells.iter().any(|tell| if tell.starts_with('-') { text.starts_with(tell) } else { text.contains(tell) })
-    };
+        "hg" => &["alias.", "hooks.", "extensions."],
+        "rpm" | "rpmbuild" | "rpmspec" => &["%("],
+        "svn" => &["tunnels:"],
+        _ => &[],
+    }
+}
+
+/// Whether a text that such a program is given tells that it runs another.
+pub(super) fn tells(name: &str, text: &str) -> bool {
+    let text = text.to_lowercase();
+    telling(name).iter().any(|tell| if tell.starts_with('-') { text.starts_with(tell) } else { text.contains(tell) })
+}
+
+/// What such a program runs by its words.
+pub(super) fn by_words(name: &str, words: &[Word]) -> Vec<Inner> {
     let has_option = name != "cargo" || words.iter().any(|word| word.text.starts_with("--config"));
-    let found = has_option && words.iter().any(tells);
+    let found = has_option && words.iter().any(|word| tells(name, &word.text));
     found.then(|| Inner::Unclear(format!("what {name} runs is not told apart"))).into_iter().collect()
+}
+
+/// Whether such a program takes commands from its standard input.
+pub(super) fn takes_commands(name: &str) -> bool {
+    matches!(name, "sqlite3" | "psql" | "mysql" | "mariadb")
 }

@@ -1,5 +1,6 @@
 //! The parts of a command line.
 
+use super::folder::WorkFolders;
 use super::word::Word;
 use std::ops::Range;
 
@@ -18,28 +19,10 @@ pub(crate) struct Script {
     pub unclear: Vec<String>,
     /// A variable is set, or a name given a meaning, that changes what its commands do.
     pub tainted: Option<String>,
-}
-
-impl Script {
-    /// A file that the line both writes and runs, if there is one: what it holds was not judged.
-    pub(super) fn runs_what_it_writes(&self) -> Option<&str> {
-        let written: Vec<&str> =
-            self.files.iter().filter(|file| file.write).map(|file| file.path.text.as_str()).collect();
-        let copies = |simple: &&Simple| WRITERS.contains(&simple.program());
-        let copied = self.commands.iter().filter(copies).flat_map(|simple| simple.words.iter().skip(1));
-        let copied: Vec<&str> = copied.map(|word| word.text.trim_start_matches("of=")).collect();
-        let run = self.commands.iter().filter_map(Simple::file_that_runs);
-        run.into_iter().find(|path| written.iter().chain(&copied).any(|other| same_file(path, other)))
-    }
-}
-
-/// Programs that write a file which one of their words names.
-const WRITERS: [&str; 10] = ["tee", "cp", "mv", "ln", "install", "dd", "sed", "patch", "curl", "wget"];
-
-/// Whether two paths may be the same file: as far as the shorter one goes, from its end on.
-fn same_file(one: &str, other: &str) -> bool {
-    let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_string();
-    !last(one).is_empty() && last(one) == last(other)
+    /// The texts that variables are set to.
+    pub(super) values: Vec<String>,
+    /// Whether it holds a text for the standard input of a command.
+    pub(super) has_text: bool,
 }
 
 /// A program and its arguments, quotes removed.
@@ -47,6 +30,8 @@ fn same_file(one: &str, other: &str) -> bool {
 pub(crate) struct Simple {
     /// The program first. Never empty.
     pub words: Vec<Word>,
+    /// Where it may run.
+    pub folders: WorkFolders,
 }
 
 impl Simple {
@@ -58,19 +43,6 @@ impl Simple {
     /// The program's name without its folder.
     pub fn program(&self) -> &str {
         self.words.first().map_or("", |word| word.text.rsplit('/').next().unwrap_or_default())
-    }
-
-    /// The file that it runs as a program or a script, if it names one.
-    fn file_that_runs(&self) -> Option<&str> {
-        let program = self.words.first()?;
-        match self.program() {
-            "." | "source" | "sh" | "bash" | "dash" | "ash" => {
-                let file = self.words.iter().skip(1).find(|word| !word.text.starts_with(['-', '+']))?;
-                Some(&file.text).filter(|_| !self.words.iter().any(|word| word.text == "-c"))
-            }
-            _ => Some(&program.text).filter(|text| text.contains('/')),
-        }
-        .map(String::as_str)
     }
 
     /// Whether it only looks at or moves the shell itself: alone it does nothing, so it is no reason to ask where the rest

@@ -1,15 +1,20 @@
 //! Variables that change what a command does.
 
+use super::editor::is_plain_editor;
+
 /// Beginnings of names: all that a loader or a version control system looks at.
 const BEGINNINGS: [&str; 8] = ["LD_", "DYLD_", "GIT_", "BASH_FUNC_", "PYTHON", "NPM_CONFIG_", "npm_config_", "CARGO_"];
 
 /// Names.
-const NAMES: [&str; 42] = [
+const NAMES: [&str; 45] = [
     "PATH",
     "BASH_ENV",
     "ENV",
     "IFS",
+    "PS1",
+    "PS2",
     "PS4",
+    "MAILPATH",
     "PROMPT_COMMAND",
     "SHELLOPTS",
     "BASHOPTS",
@@ -79,10 +84,13 @@ const COMMANDS: [&str; 25] = [
 ];
 
 /// Variables that have programs read commands from elsewhere.
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 13] = [
     "BASH_ENV",
     "ENV",
+    "MAILPATH",
     "PS0",
+    "PS1",
+    "PS2",
     "PS4",
     "TAR_OPTIONS",
     "GIT_CONFIG_PARAMETERS",
@@ -91,6 +99,25 @@ const SOURCES: [&str; 10] = [
     "RIPGREP_CONFIG_PATH",
     "FZF_DEFAULT_COMMAND",
 ];
+
+/// Variables that take a number: bash evaluates what they are set to (bash 5.2: `declare -i` and the special variables of its manual).
+const NUMBERS: [&str; 10] = [
+    "BASHPID",
+    "EPOCHREALTIME",
+    "EPOCHSECONDS",
+    "HISTCMD",
+    "LINENO",
+    "MAILCHECK",
+    "OPTIND",
+    "RANDOM",
+    "SECONDS",
+    "SRANDOM",
+];
+
+/// Whether bash evaluates what a variable is set to.
+pub(super) fn is_number(name: &str) -> bool {
+    NUMBERS.contains(&name)
+}
 
 /// What setting a variable has other programs run.
 #[derive(Debug, PartialEq, Eq)]
@@ -111,10 +138,11 @@ pub(super) fn runs(text: &str) -> Runs<'_> {
         && (name == "MAKEFILES" || ["eval", "SHELL", "-f"].iter().any(|part| value.contains(part)));
     match name {
         _ if value.is_empty() => Runs::Nothing,
-        "PS4" | "PS0" if !value.contains(['$', '`']) => Runs::Nothing,
+        "MAILPATH" | "PS0" | "PS1" | "PS2" | "PS4" if !value.contains(['$', '`']) => Runs::Nothing,
         _ if SOURCES.contains(&name) || names_settings || makes || name.starts_with("BASH_FUNC_") => Runs::Unclear,
         _ if !COMMANDS.contains(&name) => Runs::Nothing,
         _ if value.contains(['$', '`', '…']) => Runs::Unclear,
+        "GIT_SEQUENCE_EDITOR" | "GIT_EDITOR" | "VISUAL" | "EDITOR" if !is_plain_editor(value) => Runs::Unclear,
         _ => Runs::Command(value.trim_start_matches('|').trim_start_matches('-')),
     }
 }

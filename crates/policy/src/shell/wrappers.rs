@@ -2,7 +2,8 @@
 
 use super::inner::Inner;
 use super::launchers::launched;
-use super::runners::{by_words, in_options, is_input, is_stream, make, sed, sourced, ssh};
+use super::runners::{apt, by_words, go, in_options, make, sed, sourced, ssh};
+use super::shells::{self, is_shell};
 use super::{Word, git};
 
 /// How a wrapper's own words end and those of its command begin.
@@ -138,10 +139,8 @@ const WRAPPERS: [Wrapper; 17] = [
     },
 ];
 
-/// Shells: `-c` gives them a script.
-const SHELLS: [&str; 4] = ["sh", "bash", "dash", "ash"];
 /// Programs that may run another one in a way that is not told apart here, unless they only show their version.
-const OPAQUE: [&str; 66] = [
+const OPAQUE: &[&str] = &[
     // Builtins that run what they are given at another time.
     "bind",
     "compgen",
@@ -157,61 +156,102 @@ const OPAQUE: [&str; 66] = [
     "gdb",
     "lldb",
     // What runs commands later, again, or with something around them.
+    "aa-exec",
     "at",
     "batch",
+    "bpftrace",
     "capsh",
+    "choom",
+    "chpst",
     "chronic",
+    "chrt",
+    "concurrently",
+    "coresched",
+    "cpulimit",
+    "cross-env",
     "crontab",
+    "cset",
+    "dbus-launch",
     "dc",
+    "dumb-init",
     "entr",
+    "env-cmd",
+    "envdir",
+    "envuidgid",
     "expect",
     "faketime",
+    "firejail",
+    "flock",
+    "gdbserver",
+    "gosu",
+    "heaptrack",
     "hyperfine",
     "i386",
+    "ifne",
+    "lckdo",
     "linux32",
     "linux64",
     "logsave",
+    "mispipe",
     "newgrp",
+    "nodemon",
+    "nsenter",
+    "numactl",
     "openvt",
+    "parallel",
+    "pee",
     "perf",
+    "prlimit",
+    "proot",
     "rlwrap",
+    "rr",
     "run-parts",
+    "runcon",
+    "runuser",
+    "screen",
+    "script",
+    "sem",
+    "setarch",
+    "setlock",
+    "setpriv",
+    "setuidgid",
     "sg",
+    "softlimit",
+    "start-stop-daemon",
+    "su",
+    "su-exec",
+    "systemd-inhibit",
+    "systemd-run",
+    "tini",
+    "tmux",
     "ts",
+    "tsocks",
     "tsp",
+    "unshare",
     "valgrind",
-    "x86_64",
+    "watch",
     "watchexec",
+    "x-terminal-emulator",
+    "x86_64",
+    "xterm",
+    "bwrap",
     // Shells with a language of their own.
     "zsh",
     "ksh",
     "mksh",
+    "lksh",
+    "rksh",
+    "rzsh",
+    "yash",
+    "posh",
     "csh",
-    "parallel",
-    "watch",
-    "su",
-    "runuser",
-    "script",
-    "flock",
-    "unshare",
-    "nsenter",
-    "systemd-run",
-    "setpriv",
-    "prlimit",
-    "bwrap",
-    "chpst",
-    "choom",
-    "coresched",
-    "firejail",
-    "numactl",
-    "proot",
-    "setarch",
-    "start-stop-daemon",
-    "screen",
-    "tmux",
-    "chrt",
+    "tcsh",
     "fish",
     "pwsh",
+    "elvish",
+    "nu",
+    "osh",
+    "xonsh",
 ];
 
 /// Whether it is the loader of the system, which runs the program that it is given (ld.so(8); musl's is called by its architecture).
@@ -223,6 +263,11 @@ fn is_loader(name: &str) -> bool {
 pub(super) fn inner(words: &[Word]) -> Vec<Inner> {
     let Some((program, rest)) = words.split_first() else { return Vec::new() };
     let name = program.text.rsplit('/').next().unwrap_or_default();
+    let rest = match (name, rest.split_first()) {
+        // The end of options.
+        ("eval" | "trap" | "." | "source", Some((first, rest))) if first.text == "--" => rest,
+        _ => rest,
+    };
     match name {
         _ if !program.fixed => Vec::new(),
         "eval" => match rest.iter().all(|word| word.fixed) {
@@ -250,8 +295,14 @@ pub(super) fn inner(words: &[Word]) -> Vec<Inner> {
         "make" | "gmake" => make(rest),
         "sed" | "gsed" => sed(rest),
         "ssh" => ssh(rest),
+        "go" => go(rest),
+        "apt" | "apt-get" | "apt-cache" | "aptitude" => apt(rest),
+        // Its output may be a command.
+        "strace" if rest.iter().any(|word| word.text.trim_start_matches("-o").starts_with(['|', '!'])) => {
+            vec![Inner::Unclear("what strace runs is not told apart".into())]
+        }
         name if is_loader(name) => vec![Inner::Unclear(format!("what {name} runs is not told apart"))],
-        name if SHELLS.contains(&name) => shell(rest),
+        name if is_shell(name) => shells::inner(rest),
         "command" if rest.first().is_some_and(|word| matches!(word.text.as_str(), "-v" | "-V")) => Vec::new(),
         name if OPAQUE.contains(&name) => match rest {
             [only] if matches!(only.text.as_str(), "--version" | "--help") => Vec::new(),
@@ -280,6 +331,30 @@ pub(super) fn inner(words: &[Word]) -> Vec<Inner> {
             },
         ),
     }
+}
+
+/// The folder in which a wrapper runs its command, where its words say so.
+pub(super) fn folder(words: &[Word]) -> Option<Word> {
+    let (program, rest) = words.split_first()?;
+    let (short, long) = match program.text.rsplit('/').next().unwrap_or_default() {
+        "env" => ("-C", "--chdir"),
+        "sudo" => ("-D", "--chdir"),
+        "find" => ("-execdir", "-okdir"),
+        _ => return None,
+    };
+    let of = |(at, word): (usize, &Word)| {
+        let text = word.text.as_str();
+        let attached = text.strip_prefix(long).and_then(|value| value.strip_prefix('=')).or(text.strip_prefix(short));
+        match attached.filter(|value| !value.is_empty()) {
+            Some(value) => Some(Word { text: value.into(), ..word.clone() }),
+            None if text == long || text == short => rest.get(at + 1).cloned(),
+            None => None,
+        }
+    };
+    rest.iter()
+        .enumerate()
+        .find_map(of)
+        .map(|word| if short == "-C" || short == "-D" { word } else { Word::unknown("…") })
 }
 
 /// What `xargs -I` puts its input in the place of.
@@ -355,48 +430,6 @@ fn options(wrapper: &Wrapper, letters: &str) -> Result<bool, String> {
         }
     }
     Ok(false)
-}
-
-/// What a shell is given to run.
-fn shell(mut words: &[Word]) -> Vec<Inner> {
-    let mut wants_script = false;
-    while let Some((word, rest)) = words.split_first() {
-        if !word.fixed {
-            return vec![Inner::Unclear(format!("what the shell runs is not written out: {:?}", word.text))];
-        }
-        let text = word.text.as_str();
-        match text {
-            "--version" | "--help" => return Vec::new(),
-            "--norc" | "--noprofile" | "--posix" | "--login" | "--noediting" | "--verbose" => words = rest,
-            "--" | "-" => {
-                words = rest;
-                break;
-            }
-            "-o" | "+o" | "-O" | "+O" => words = rest.get(1..).unwrap_or_default(),
-            _ if text.starts_with("--") => return vec![Inner::Unclear(format!("the option {text:?} is not known"))],
-            _ if text.starts_with(['-', '+']) => {
-                let letters = text.get(1..).unwrap_or_default();
-                if !letters.chars().all(|letter| "abcefhiklmnopstuvxBCEHPT".contains(letter)) || letters.is_empty() {
-                    return vec![Inner::Unclear(format!("the option {text:?} is not known"))];
-                }
-                wants_script |= letters.contains('c');
-                if letters.contains('s') {
-                    return vec![Inner::Input];
-                }
-                words = if letters.contains('o') { rest.get(1..).unwrap_or_default() } else { rest };
-            }
-            _ => break,
-        }
-    }
-    match words.first() {
-        Some(word) if !word.fixed => vec![Inner::Unclear("what the shell runs is not written out".into())],
-        Some(script) if wants_script => vec![Inner::Script(script.text.clone())],
-        Some(_) | None if wants_script => Vec::new(),
-        Some(file) if is_input(&file.text) => vec![Inner::Input],
-        Some(file) if is_stream(&file.text) => vec![Inner::Unclear(format!("{:?} is not a file", file.text))],
-        Some(_) => Vec::new(),
-        None => vec![Inner::Input],
-    }
 }
 
 /// The options of `ssh`, which its companions take as well.

@@ -1,11 +1,12 @@
 //! Ways round a denial of `evil`, one by one: bash really runs each here, so that each is a way, and no rule lets one through.
 
+use crate::real_bash::{Outcome, program, run};
 use crate::support::*;
 use mainpath_policy::CallFacts;
 use mainpath_types::{Access, ApprovalMode, Decision};
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// Lines that make bash run `evil`, in a folder with a repository of two commits.
 const WAYS: &[&str] = &[
@@ -175,6 +176,16 @@ const WAYS: &[&str] = &[
     "GIT_SSH_COMMAND=evil git ls-remote ssh://host/x",
     "export EDITOR=evil; git commit --amend --allow-empty",
     "env VISUAL=evil git commit --amend --allow-empty",
+    "GIT_SEQUENCE_EDITOR='sed -i 1iexec\\ evil' git rebase -i HEAD~1",
+    "GIT_EDITOR='sed -i 1iexec\\ evil' git rebase -i HEAD~1",
+    "EDITOR='sed -i s/^pick.*/exec\\ evil/' git rebase -i HEAD~1",
+    "git -c sequence.editor='sed -i 1ix\\ evil' rebase -i HEAD~1",
+    "git -c core.editor='sed -i 1iexec\\ evil' rebase -i HEAD~1",
+    "printf '[alias]\\nx = !ev%s\\n' il >> .git/config; git x",
+    "printf '[alias]\\nx = !ev%s\\n' il > .gitconfig; git x",
+    "cd .git; printf '[alias]\\nx = !ev%s\\n' il >> ../.git/config; git x",
+    "printf '[alias]\\nx = !ev%s\\n' il > y; cp y ~/.gitconfig; git x",
+    "cp bin/evil .git/hooks/post-commit; git commit --allow-empty -m x",
     "git hook run pre-commit",
     "git for-each-repo --config=x.y rebase -x evil HEAD~1",
     // Options that run commands.
@@ -209,6 +220,12 @@ const WAYS: &[&str] = &[
     "rg --pre evil a a",
     "install -s --strip-program=evil bin/evil y",
     "man -P evil ls",
+    "go build -toolexec evil std",
+    "go vet --vettool=evil std",
+    "go test -exec evil std",
+    "printf '{\"scripts\":{\"t\":\"ev%s\"}}' il > package.json; npm run t",
+    "printf '{\"scripts\":{\"preinstall\":\"ev%s\"}}' il > package.json; npm i",
+    "printf '{\"scripts\":{\"t\":\"true\"}}' > package.json; npm run t --script-shell=evil",
     "sqlite3 :memory: '.shell evil'",
     "sqlite3 :memory: '.system evil'",
     "vim -es -c ':!evil' -c ':q'",
@@ -226,41 +243,47 @@ const NOT_HELD: &[&str] = &[
 ];
 
 /// A folder with a repository and the program `evil`, which leaves a mark.
-fn place() -> tempfile::TempDir {
+fn template() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let bin = folder.path().join("bin");
     fs::create_dir_all(bin.join("hooks")).unwrap();
     for name in ["evil", "hooks/pre-commit", "hooks/post-checkout"] {
-        let program = bin.join(name);
-        fs::write(&program, "#!/bin/sh\n: > \"$MARK\"\n").unwrap();
-        fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        program(&bin.join(name), "#!/bin/sh\n: > \"$MARK\"\n");
     }
-    fs::write(folder.path().join(".gitignore"), "mark\n").unwrap();
-    let made = bash(
-        folder.path(),
-        "git init -q -b main; for x in 1 2 3; do echo a$x > a; git add -A; git commit -qm c$x; done; cp bin/hooks/pre-commit .git/hooks/; git config --global --add x.y \"$PWD\"; rm -f mark",
-    );
-    assert!(made.contains("ok"), "{made}");
+    let commits = "git init -q -b main; for x in 1 2 3; do echo a$x > a; git add -A; git commit -qm c$x; done; cp bin/hooks/pre-commit .git/hooks/";
+    let mut git = Command::new("bash");
+    git.args(["-c", commits]).current_dir(folder.path()).env("HOME", folder.path()).env("MARK", "/dev/null");
+    for name in ["AUTHOR", "COMMITTER"] {
+        git.env(format!("GIT_{name}_NAME"), "a").env(format!("GIT_{name}_EMAIL"), "a@b");
+    }
+    assert!(git.status().unwrap().success());
     folder
 }
 
-/// Runs a line; gives what it wrote, and `ok` if it could be run at all.
-fn bash(folder: &Path, line: &str) -> String {
-    let path = format!("{}/bin:{}", folder.display(), std::env::var("PATH").unwrap());
-    let mut bash = Command::new("timeout");
-    bash.args(["-k", "1", "10", "bash", "-c", line]).current_dir(folder).env_clear();
-    bash.env("PATH", path).env("HOME", folder).env("MARK", folder.join("mark")).env("TERM", "dumb");
-    for name in ["AUTHOR", "COMMITTER"] {
-        bash.env(format!("GIT_{name}_NAME"), "a").env(format!("GIT_{name}_EMAIL"), "a@b");
-    }
-    let done = bash.stdin(Stdio::null()).output().unwrap();
-    format!("ok\n{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr))
+/// Runs lines, each in a copy of that folder.
+fn outcomes(lines: &[String], template: &Path) -> Vec<Outcome> {
+    run(lines, &template.join("bin"), &|_| true, &|at| {
+        let from = template.join(".");
+        assert!(Command::new("cp").arg("-a").arg(from).arg(at).status().unwrap().success());
+        fs::write(at.join(".gitconfig"), format!("[x]\ny = {}\n", at.display())).unwrap();
+    })
 }
 
-/// The same at a terminal, where some programs only then start a pager.
-fn at_terminal(folder: &Path, line: &str) -> String {
-    fs::write(folder.join("line"), line).unwrap();
-    bash(folder, "SHELL=/bin/bash script -qec '. ./line' /dev/null")
+/// Lines with what came of them. Some programs start a pager only at a terminal.
+fn tried(lines: &[&str]) -> Vec<(String, Outcome)> {
+    let template = template();
+    let lines: Vec<String> = lines.iter().map(|line| line.to_string()).collect();
+    let mut outcomes = outcomes(&lines, template.path());
+    let again: Vec<usize> = (0..lines.len()).filter(|at| !outcomes[*at].ran).collect();
+    let at_terminal = |at: &usize| {
+        format!("cat > line << 'END'\n{}\nEND\nSHELL=/bin/bash script -qec '. ./line' /dev/null", lines[*at])
+    };
+    let second = self::outcomes(&again.iter().map(at_terminal).collect::<Vec<_>>(), template.path());
+    for (at, second) in again.into_iter().zip(second) {
+        outcomes[at].ran = second.ran;
+        outcomes[at].said += &second.said;
+    }
+    lines.into_iter().zip(outcomes).collect()
 }
 
 fn allowed(line: &str, rule: &str) -> bool {
@@ -281,25 +304,8 @@ fn no_way_round_a_denial_is_allowed_even_with_yes() {
 /// Nothing of the policy: mutation testing leaves it out.
 #[test]
 fn what_is_called_a_way_round_is_one_in_real_bash() {
-    let tried = |line: &'static str| {
-        let folder = place();
-        let mark = folder.path().join("mark");
-        let mut said = bash(folder.path(), line);
-        if !mark.exists() {
-            said += &at_terminal(folder.path(), line);
-        }
-        (line, said, mark.exists())
-    };
-    let shares: Vec<_> = WAYS.chunks(WAYS.len().div_ceil(4)).collect();
-    let tried: Vec<_> = std::thread::scope(|scope| {
-        let threads: Vec<_> = shares
-            .into_iter()
-            .map(|share| scope.spawn(move || share.iter().map(|line| tried(line)).collect::<Vec<_>>()))
-            .collect();
-        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
-    });
     let (mut no_way, mut not_here) = (Vec::new(), 0);
-    for (line, said, ran) in tried {
+    for (line, Outcome { ran, said }) in tried(WAYS) {
         if !ran {
             match said.contains("command not found") || said.contains("not permitted") {
                 true => not_here += 1,
@@ -350,6 +356,44 @@ fn ordinary_lines_are_not_asked_about_for_somebody_elses_denial() {
         "sqlite3 a.db 'select * from t'",
         "less a",
         "CC=gcc make",
+        "cd scripts && ./build.sh",
+        "cd \"$dir\" && ./build.sh",
+        "bash scripts/a.sh && sh scripts/b.sh",
+        "gcc a.c -o a && ./a",
+        "chmod +x run.sh && ./run.sh > \"$log\" 2>&1",
+        "cat > x.sh <<'EOF'\necho\nEOF\nchmod +x x.sh",
+        "git apply fix.patch && make",
+        "patch -p1 < fix.patch && ./configure",
+        "tar xf a.tgz && cd a && ./configure && make > log",
+        "echo x > build/log && ./build",
+        "echo x > Makefile.am && make",
+        "git pull && make && npm run build",
+        "cat > package.json <<'EOF'\n{}\nEOF\nnpm ls",
+        "echo x > src/git.rs && git add -A",
+        "python3 -m pytest -q",
+        "pip3 install -e .",
+        "time -p make",
+        "env -C sub make",
+        "GIT_EDITOR=true git commit --amend",
+        "GIT_SEQUENCE_EDITOR=\"sed -i '2s/pick/squash/'\" git rebase -i HEAD~3",
+        "EDITOR='code --wait' git commit",
+        "apt-get -o Dpkg::Options::=--force-confold install -y jq",
+        "dpkg -l",
+        "go build -o app ./...",
+        "go test -run x -count=1 ./...",
+        "sqlite3 a.db <<< 'select 1;'",
+        "echo 'select 1' | sqlite3 a.db",
+        "diff3 a b c",
+        "tar --checkpoint=10 --checkpoint-action=dot -cf x.tar .",
+        "make --environment-overrides",
+        "OPTIND=1; while getopts ab x; do :; done",
+        "RANDOM=7; echo $((RANDOM % 3))",
+        "readonly -a list=(a b)",
+        "wait -n",
+        "echo 'run $(date)'",
+        "PS1='> ' bash -c ls",
+        "strace -o trace.txt ls",
+        "npm test -- --watch=false",
     ] {
         assert!(allowed(line, "deny bash(evil *)"), "{line}");
     }
@@ -357,10 +401,8 @@ fn ordinary_lines_are_not_asked_about_for_somebody_elses_denial() {
 
 #[test]
 fn programs_of_other_languages_are_not_read_and_nobody_says_so() {
-    for line in NOT_HELD {
-        assert!(allowed(line, "deny bash(evil *)"), "{line}: say in docs/control.md that it is held");
-        let folder = place();
-        let said = bash(folder.path(), line);
-        assert!(folder.path().join("mark").exists() || said.contains("command not found"), "{line}: {said}");
+    for (line, Outcome { ran, said }) in tried(NOT_HELD) {
+        assert!(allowed(&line, "deny bash(evil *)"), "{line}: say in docs/control.md that it is held");
+        assert!(ran || said.contains("command not found"), "{line}: {said}");
     }
 }
