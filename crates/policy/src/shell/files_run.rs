@@ -93,9 +93,9 @@ pub(crate) fn files_run(simple: &Simple) -> Vec<usize> {
         name if INTERPRETERS.contains(&unversioned(name)) => {
             let Some(first) = operand(0) else { return found };
             found.push(first + 1);
-            // It may be the value of the option before it.
-            let is_value =
-                first.checked_sub(1).and_then(|at| rest.get(at)).is_some_and(|word| !word.text.contains('='));
+            // It may be a subcommand, or the value of the option before it.
+            let is_value = matches!(name, "bun" | "deno")
+                || first.checked_sub(1).and_then(|at| rest.get(at)).is_some_and(|word| !word.text.contains('='));
             found.extend(operand(first + 1).filter(|_| is_value).map(|at| at + 1));
         }
         _ => {}

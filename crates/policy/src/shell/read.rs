@@ -203,6 +203,8 @@ impl Reader {
         for node in assignments {
             let set = word(self, node);
             self.evaluates |= name(&set.text).len() < set.text.find('=').unwrap_or_default();
+            // `x=([y]=1)`: so are the indices of its elements.
+            self.evaluates |= set.text.contains("]=");
             self.assigns(&set.text);
         }
         let words: Vec<Word> = words.iter().map(|node| word(self, node)).collect();

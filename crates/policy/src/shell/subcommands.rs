@@ -101,6 +101,9 @@ const OF_NPM: [&str; 40] = [
 const GROUPS: &[(&[&str], &[&str])] =
     &[(&["docker", "podman", "nerdctl"], &["container", "image"]), (&["git"], &["subtree", "lfs"])];
 
+/// Programs whose subcommands may be programs of their own: `git x` is `git-x`.
+const EXTENDED: [&str; 6] = ["cargo", "docker", "gh", "git", "kubectl", "podman"];
+
 /// Other words for a command of this program: its subcommand by its own name, and the module that an interpreter runs.
 pub(crate) fn subcommands(program: &str, words: &[Word]) -> Vec<Vec<Word>> {
     let mut found = Vec::new();
@@ -117,6 +120,8 @@ pub(crate) fn subcommands(program: &str, words: &[Word]) -> Vec<Vec<Word>> {
         }
         if !is_option && word.fixed {
             found.extend(own_names(program, text).map(|own| joined(&[program, own], rest)));
+            let is_extended = EXTENDED.contains(&program);
+            found.extend(is_extended.then(|| joined(&[&format!("{program}-{text}")], rest)));
             let is_group = GROUPS.iter().any(|(names, groups)| names.contains(&program) && groups.contains(&text));
             found.extend(is_group.then(|| joined(&[program], rest)));
         }

@@ -207,6 +207,9 @@ fn expansion(reader: &mut dyn Reads, build: &mut Builder, kind: &NodeKind, whole
         }
         NodeKind::ParamLength { param } => {
             reader.text(param, true);
+            if param.contains('[') {
+                reader.evaluates();
+            }
             build.word.text.push_str(&format!("${{#{param}}}"));
         }
         NodeKind::ParamIndirect { param, arg, .. } => {

@@ -281,7 +281,9 @@ pub(super) fn inner(words: &[Word]) -> Vec<Inner> {
             Some(word) => vec![Inner::Script(word.text.clone())],
         },
         "mapfile" | "readarray" | "jobs"
-            if rest.iter().any(|word| word.text.starts_with("-C") || word.text == "-x") =>
+            if rest.iter().any(|word| {
+                word.text.starts_with('-') && word.text.contains(if name == "jobs" { 'x' } else { 'C' })
+            }) =>
         {
             vec![Inner::Unclear(format!("what {name} runs is not told apart"))]
         }

@@ -30,6 +30,8 @@ fn a_denial_covers_the_other_names_of_a_subcommand_and_an_allow_does_not() {
         ("docker push", "docker image push x"),
         ("docker run", "podman container run x"),
         ("cargo test", "cargo t"),
+        ("git-evil", "git -C sub evil x"),
+        ("docker-compose up", "docker compose up -d"),
     ] {
         let program = command.split(' ').next().unwrap();
         let of_podman = line.starts_with("podman") && program == "docker";
@@ -68,6 +70,19 @@ fn a_rule_for_a_file_is_one_for_that_file_alone() {
         let rules = bare(&[&format!("deny bash({rule} *)"), "allow bash(*)"]);
         let facts = CallFacts { commands: vec![line.into()], ..call("bash(x)") };
         assert_eq!(verdict(&rules, &facts).0, Decision::Allow, "{rule}: {line}");
+    }
+    for (rule, line) in [
+        ("./x.py", "python3 x.py"),
+        ("./x.py", "python3.12 -W ignore x.py"),
+        ("./x.js", "node --require ./y x.js"),
+        ("./x.ts", "deno run x.ts"),
+        ("./x.rb", "cd sub && ruby ../x.rb"),
+        ("~/bin/x", "/home/u/bin/x"),
+        ("/home/u/bin/x", "perl ~/bin/x"),
+        ("./x.py arg", "python3 x.py arg"),
+        ("./x/../y.sh", "sh y.sh"),
+    ] {
+        assert_eq!(decision(&format!("deny bash({rule} *)"), line), Decision::Deny, "{rule}: {line}");
     }
     // An allow is read word by word.
     for line in ["bash deploy.sh", "././deploy.sh", "/work/space/deploy.sh", "cd x && ../deploy.sh"] {
