@@ -102,17 +102,17 @@ impl Sources {
 
     /// All rules that hold in a workspace for who is run with these. Errors: file or flag, line, what is wrong.
     pub fn load(&self, workspace: &str, run: &RunRules) -> Result<Policy, Error> {
-        self.load_in(workspace, None, run)
+        self.load_in(workspace, None, run, false)
     }
 
     /// All rules that hold for a spec. In a copy those of what it is a copy of hold, and its trust. Errors: as [`Sources::load`]'s.
     pub fn load_for(&self, spec: &Spec) -> Result<Policy, Error> {
-        self.load_in(&spec.workspace, spec.copy.as_ref().map(|copy| copy.of.as_str()), &spec.rules)
+        self.load_in(&spec.workspace, spec.copy.as_ref().map(|copy| copy.of.as_str()), &spec.rules, true)
     }
 
     /// The same with other rules of the caller than the spec's.
     pub(crate) fn load_for_with(&self, spec: &Spec, rules: &RunRules) -> Result<Policy, Error> {
-        self.load_in(&spec.workspace, spec.copy.as_ref().map(|copy| copy.of.as_str()), rules)
+        self.load_in(&spec.workspace, spec.copy.as_ref().map(|copy| copy.of.as_str()), rules, true)
     }
 
     /// Adds what is given in the place of the files of a layer; whether anything is.
@@ -122,7 +122,13 @@ impl Sources {
         Ok(true)
     }
 
-    fn load_in(&self, workspace: &str, copy_of: Option<&str>, run: &RunRules) -> Result<Policy, Error> {
+    fn load_in(
+        &self,
+        workspace: &str,
+        copy_of: Option<&str>,
+        run: &RunRules,
+        is_recorded: bool,
+    ) -> Result<Policy, Error> {
         let RunRules { allow, ask, deny, commands, .. } = run;
         if let Some(make) = &self.instead {
             let made = catch_unwind(AssertUnwindSafe(|| make(Path::new(workspace), run)));
@@ -130,6 +136,9 @@ impl Sources {
                 Error::failed(format!("the policy of this host panicked: {}", panic_text(panic)))
             };
             let mut policy = made.unwrap_or_else(|panic| Err(panicked(&*panic)))?;
+            if is_recorded {
+                policy = policy.reading_recorded();
+            }
             // What its caller denies, or wants to be asked about, nobody takes away.
             add_all(&mut policy, Decision::Ask, ask)?;
             add_all(&mut policy, Decision::Deny, deny)?;
@@ -166,6 +175,9 @@ impl Sources {
                 false => policy.add_untrusted(&name, &text),
             };
             added.map_err(bad)?;
+        }
+        if is_recorded {
+            policy = policy.reading_recorded();
         }
         for RuleText { name, text } in &run.files {
             policy.add_file(Layer::Run, name, text).map_err(bad)?;

@@ -168,9 +168,21 @@ impl Parsed {
     }
 }
 
+/// How a pattern is read.
+pub(crate) type ReadPattern = fn(&str, &Folders) -> Result<Pattern, String>;
+
+/// Why such a rule allows nothing.
+const CONTENT_ALLOWS_NOTHING: &str = "a rule about content denies or asks; allow files by their path: write(src/**)";
+
 /// Reads a rule file. Its examples are left to [`Parsed::test`]. `name` stands in the errors. Errors: file, line, what is
 /// wrong, and what may have been meant.
-pub(crate) fn parse(layer: Layer, name: &str, text: &str, folders: &Folders) -> Result<Parsed, PolicyError> {
+pub(crate) fn parse(
+    layer: Layer,
+    name: &str,
+    text: &str,
+    folders: &Folders,
+    read: ReadPattern,
+) -> Result<Parsed, PolicyError> {
     let line = |start: usize| text.get(..start).map_or(1, |before| before.matches('\n').count() + 1);
     let at = |start: usize, problem: String| PolicyError { place: format!("{name}, line {}", line(start)), problem };
     if text.len() > LARGEST {
@@ -215,11 +227,15 @@ pub(crate) fn parse(layer: Layer, name: &str, text: &str, folders: &Folders) -> 
         if matches.is_empty() {
             return Err(at(match_start, "the rule matches nothing: its list is empty".into()));
         }
-        let patterns = matches.iter().map(|text| Pattern::parse(text, folders)).collect::<Result<Vec<_>, _>>();
+        let patterns = matches.iter().map(|text| read(text, folders)).collect::<Result<Vec<_>, _>>();
+        let patterns = patterns.map_err(|problem| at(match_start, problem))?;
+        if raw.decision == Decision::Allow && patterns.iter().any(Pattern::is_of_content) {
+            return Err(at(match_start, CONTENT_ALLOWS_NOTHING.into()));
+        }
         let rule = Rule {
             id,
             decision: raw.decision,
-            patterns: patterns.map_err(|problem| at(match_start, problem))?.into(),
+            patterns: patterns.into(),
             matches,
             origins: raw.origin.0,
             effects: raw.effect.0,
@@ -269,7 +285,7 @@ fn expected(file: &str, line: usize, raw: RawExample) -> PolicyExample {
 
 /// The calls of a rule file with the verdicts that are expected. Errors: file, line, what is wrong.
 pub fn policy_examples(layer: Layer, name: &str, text: &str) -> Result<Vec<PolicyExample>, PolicyError> {
-    Ok(parse(layer, name, text, &Folders::default())?.calls)
+    Ok(parse(layer, name, text, &Folders::default(), Pattern::parse)?.calls)
 }
 
 /// A rule that stands alone, such as `bash(git push *) if origin = web`; several patterns stand on lines of their own.
@@ -280,6 +296,7 @@ pub(crate) fn parse_one(
     id: String,
     text: &str,
     folders: &Folders,
+    read: ReadPattern,
 ) -> Result<Rule, String> {
     let condition = text.rfind(" if ").filter(|at| {
         let before = text.get(..*at).unwrap_or_default();
@@ -302,9 +319,12 @@ pub(crate) fn parse_one(
         }
     };
     let matches: Vec<String> = pattern.lines().map(|line| line.trim().into()).collect();
-    let patterns = matches.iter().map(|text| Pattern::parse(text, folders)).collect::<Result<Vec<_>, _>>()?;
+    let patterns = matches.iter().map(|text| read(text, folders)).collect::<Result<Vec<_>, _>>()?;
     if patterns.is_empty() {
         return Err("the rule is empty; it looks like bash(git status) or write(src/**)".into());
+    }
+    if decision == Decision::Allow && patterns.iter().any(Pattern::is_of_content) {
+        return Err(CONTENT_ALLOWS_NOTHING.into());
     }
     Ok(Rule {
         id,

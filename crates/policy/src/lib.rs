@@ -39,7 +39,7 @@ pub use judge::{
     judge, not_given,
 };
 pub use narrow::{EVERY_FILE_HERE, RuleText, is_for_files_here, narrowest};
-pub use pattern::{AddressRule, Folders};
+pub use pattern::{AddressRule, Folders, OWN_TOOLS};
 pub use policy::Policy;
 pub use predicate::{
     Condition, FieldTest, NumberOrder, Predicate, PredicateError, StepFacts, StepField, Term, TextSearch,

@@ -1,7 +1,7 @@
 //! "Always allow": the narrowest rule that would allow just this kind of call.
 
 use crate::glob::escaped;
-use crate::pattern::{Address, quoted};
+use crate::pattern::{Address, check_command, quoted};
 use crate::shell::{self, Simple};
 use crate::{CallFacts, PathFact};
 use mainpath_types::{Destination, EffectClass};
@@ -132,7 +132,18 @@ fn command(simple: &Simple) -> Option<String> {
     }
     let is_plain = |text: &str| !text.chars().any(char::is_control);
     let all = simple.words.iter().all(|word| word.fixed && is_plain(&word.text));
-    all.then(|| simple.words.iter().map(|word| quoted(&word.text)).collect::<Vec<_>>().join(" "))
+    all.then_some(())?;
+    let words = rest.iter().map(|word| quoted(&word.text));
+    Some(std::iter::once(quoted_program(&program.text)?).chain(words).collect::<Vec<_>>().join(" "))
+}
+
+/// A program as the first word of a pattern. Errors: `None` where it cannot be told from what is no program.
+fn quoted_program(text: &str) -> Option<String> {
+    let plain = quoted(text);
+    let is_program = |text: &str| check_command(text).is_ok();
+    let in_quotes =
+        ["'", "\""].into_iter().filter(|quote| !text.contains(*quote)).map(|quote| format!("{quote}{text}{quote}"));
+    std::iter::once(plain).chain(in_quotes).find(|text| is_program(text))
 }
 
 /// A rule for one file.
@@ -151,5 +162,7 @@ fn path(path: &str) -> Option<String> {
     let fits = !path.is_empty() && path.len() < 500 && path.trim() == path && !path.chars().any(char::is_control);
     // A folder of the workspace may be called as the home is written, or begin as a word for certain files does.
     let home = if path.starts_with(['~', ':']) { "\\" } else { "" };
-    fits.then(|| format!("{home}{}", escaped(path)))
+    // What comes before it may be taken for an argument's name.
+    let here = if path.contains('=') && home.is_empty() && !path.starts_with('/') { "./" } else { "" };
+    fits.then(|| format!("{here}{home}{}", escaped(path)))
 }

@@ -1,8 +1,8 @@
 //! The rules of a run, layer by layer.
 
-use crate::file::{PolicyError, of_preset, parse, parse_one};
+use crate::file::{PolicyError, ReadPattern, of_preset, parse, parse_one};
 use crate::part::short;
-use crate::pattern::Folders;
+use crate::pattern::{Folders, Pattern};
 use crate::rule::{Layer, Rule};
 use mainpath_types::{Decision, EffectClass};
 use sha2::{Digest, Sha256};
@@ -21,6 +21,8 @@ pub struct Policy {
     rules: Vec<Arc<Rule>>,
     /// Each has the commands of which a command must be one.
     command_bounds: Vec<Arc<Rule>>,
+    /// Whether rules of a run are read as a log has them.
+    is_recorded: bool,
     /// Made when it is asked for.
     hash: OnceLock<String>,
 }
@@ -48,14 +50,20 @@ impl Policy {
     /// The rules that come with Mainpath. Errors: none, unless Mainpath itself is broken.
     pub fn builtin(folders: Folders) -> Result<Policy, PolicyError> {
         // Its examples are the business of a test, not of every start.
-        let rules = parse(Layer::Builtin, BUILTIN_NAME, BUILTIN, &folders)?.rules;
+        let rules = parse(Layer::Builtin, BUILTIN_NAME, BUILTIN, &folders, Pattern::parse)?.rules;
         Ok(Policy { rules: rules.into_iter().map(Arc::new).collect(), folders, ..Policy::default() })
+    }
+
+    /// The same policy, to which the rules of a run are added as a log has them: those that no call can fit were accepted once.
+    pub fn reading_recorded(self) -> Policy {
+        Policy { is_recorded: true, ..self }
     }
 
     /// Adds the rules of a file. Those that it switches off must come before; it cannot switch off the organisation's.
     /// Errors: file, line, what is wrong; nothing is added.
     pub fn add_file(&mut self, layer: Layer, name: &str, text: &str) -> Result<(), PolicyError> {
-        let parsed = parse(layer, name, text, &self.folders)?;
+        let read = self.reads(layer);
+        let parsed = parse(layer, name, text, &self.folders, read)?;
         parsed.test(&self.folders)?;
         for id in &parsed.off {
             let known = self.rules.iter_mut().filter(|rule| rule.id == *id && rule.layer != Layer::Organisation);
@@ -95,7 +103,7 @@ impl Policy {
         let (text, preset) = of_preset(text);
         let id =
             preset.map_or_else(|| format!("run.{word}.{number}"), |name| format!("preset {name}: {}", short(text)));
-        let rule = parse_one(decision, Layer::Run, id, text, &self.folders)
+        let rule = parse_one(decision, Layer::Run, id, text, &self.folders, self.reads(Layer::Run))
             .map_err(|problem| PolicyError { place: format!("--{word}"), problem })?;
         self.rules.push(Arc::new(rule));
         self.changed();
@@ -107,7 +115,8 @@ impl Policy {
     pub fn bound_commands(&mut self, commands: &[String]) -> Result<(), PolicyError> {
         let id = format!("preset: commands {}", short(&commands.join(", ")));
         let patterns: Vec<String> = commands.iter().map(|command| format!("bash({command})")).collect();
-        let rule = parse_one(Decision::Allow, Layer::Run, id, &patterns.join("\n"), &self.folders)
+        let read = self.reads(Layer::Run);
+        let rule = parse_one(Decision::Allow, Layer::Run, id, &patterns.join("\n"), &self.folders, read)
             .map_err(|problem| PolicyError { place: "commands".into(), problem })?;
         self.command_bounds.push(Arc::new(rule));
         self.changed();
@@ -124,7 +133,8 @@ impl Policy {
         let mut policy = self.clone();
         for (number, text) in (1..).zip(texts) {
             let id = format!("trace.{number}");
-            policy.rules.extend(parse_one(Decision::Allow, Layer::Trace, id, text, &self.folders).map(Arc::new));
+            let read = parse_one(Decision::Allow, Layer::Trace, id, text, &self.folders, Pattern::recorded);
+            policy.rules.extend(read.map(Arc::new));
         }
         policy.changed();
         policy
@@ -149,6 +159,11 @@ impl Policy {
     /// The SHA-256 of all that its verdicts follow from, as hexadecimal digits: what a record names it by.
     pub fn hash(&self) -> &str {
         self.hash.get_or_init(|| self.make_hash())
+    }
+
+    /// How the patterns of a layer are read.
+    fn reads(&self, layer: Layer) -> ReadPattern {
+        if self.is_recorded && layer == Layer::Run { Pattern::recorded } else { Pattern::parse }
     }
 
     /// It says something else from now on.
@@ -177,13 +192,14 @@ mod tests {
     fn the_rules_of_mainpath_hold_to_their_examples_wherever_the_folders_are() {
         for (workspace, home) in [("/work", "/home/somebody"), ("/home/somebody/work", "/home/somebody"), ("/w", "")] {
             let folders = Folders { workspace: workspace.into(), home: home.into(), ..Folders::default() };
-            let tested =
-                parse(Layer::Builtin, BUILTIN_NAME, BUILTIN, &folders).and_then(|parsed| parsed.test(&folders));
+            let tested = parse(Layer::Builtin, BUILTIN_NAME, BUILTIN, &folders, Pattern::parse)
+                .and_then(|parsed| parsed.test(&folders));
             assert_eq!(tested, Ok(()), "{workspace} {home}");
         }
         let folders = Folders { workspace: "/work".into(), home: "/home/somebody".into(), ..Folders::default() };
         let spoilt = BUILTIN.replacen("bash(rm -rf /)", "bash(ls)", 1);
-        let tested = parse(Layer::Builtin, BUILTIN_NAME, &spoilt, &folders).and_then(|parsed| parsed.test(&folders));
+        let tested = parse(Layer::Builtin, BUILTIN_NAME, &spoilt, &folders, Pattern::parse)
+            .and_then(|parsed| parsed.test(&folders));
         assert_eq!(
             tested.map_err(|error| error.problem),
             Err("the rule builtin.destroy does not match its example \"bash(ls)\"".into())

@@ -164,6 +164,12 @@ impl AddressPattern {
             Some((host, port)) if !port.contains(']') => (host, Some(port)),
             _ => (place, None),
         };
+        if let Some((before, query)) = path.split_once('?')
+            && query.contains('=')
+        {
+            let better = format!("{scheme}://{place}{before}");
+            return Err(format!("{text:?} can never match: an address is compared without its query; write {better}"));
+        }
         let port = match port {
             Some("*") => Some(Port::Any),
             Some(port) => Some(Port::Just(port.parse().map_err(|_| bad())?)),

@@ -7,6 +7,7 @@ mod argument;
 mod command;
 mod fit;
 mod path;
+mod possible;
 mod seen;
 
 pub(crate) use address::Address;
@@ -15,6 +16,7 @@ pub(crate) use command::quoted;
 pub use fit::Folders;
 pub(crate) use fit::{Fit, Reading};
 pub(crate) use path::{Opened, Place, PlaceText, plain};
+pub(crate) use possible::check_command;
 pub(crate) use seen::Seen;
 
 use crate::CallFacts;
@@ -25,6 +27,7 @@ use argument::ArgumentPattern;
 use command::CommandPattern;
 use mainpath_types::{Destination, TOOL_ALIASES, own_tool_name};
 use path::PathPattern;
+use serde_json::Value;
 
 /// The longest pattern with its tool, in bytes.
 const LONGEST: usize = 4_000;
@@ -58,13 +61,26 @@ enum What {
     Path(PathPattern),
     Address(AddressPattern),
     Arguments(Vec<ArgumentPattern>),
+    /// The text that a file tool writes.
+    Content(Glob),
     /// A tool that is not known here: the words are what its call has to offer.
     Words(CommandPattern, PathPattern),
 }
 
 impl Pattern {
-    /// Reads a pattern. Errors: what is wrong with it, in words for its author.
+    /// Reads a pattern. Errors: what is wrong with it, in words for its author; also if no call can fit it.
     pub fn parse(text: &str, folders: &Folders) -> Result<Pattern, String> {
+        let pattern = Pattern::recorded(text, folders)?;
+        if let Some((name, rest)) = text.trim().split_once('(') {
+            let inner = rest.strip_suffix(')').unwrap_or_default().trim();
+            possible::check(own_tool_name(name.trim()), name.trim(), inner)
+                .map_err(|why| format!("{text:?} can never match: {why}"))?;
+        }
+        Ok(pattern)
+    }
+
+    /// Reads a pattern that a log has. One that no call can fit was accepted in earlier versions.
+    pub fn recorded(text: &str, folders: &Folders) -> Result<Pattern, String> {
         let text = text.trim();
         if text.is_empty() {
             return Err("the rule is empty; it looks like bash(git status) or write(src/**)".into());
@@ -89,6 +105,13 @@ impl Pattern {
             return Err(format!(
                 "the rule {text:?} says nothing between its parentheses; {name} alone is every call of it"
             ));
+        }
+        if let Some((tools, content)) = content(own_tool_name(name), inner) {
+            return Ok(Pattern {
+                tool: Glob::word(tools)?,
+                scope: Scope::Tool,
+                what: What::Content(Glob::word(content)?),
+            });
         }
         let (scope, what) = match own_tool_name(name) {
             "bash" => (Scope::Commands, What::Command(CommandPattern::parse(inner)?)),
@@ -120,8 +143,14 @@ impl Pattern {
             (What::Arguments(patterns), Part::Call(arguments)) => {
                 patterns.iter().map(|pattern| pattern.fit(arguments, reading)).min().unwrap_or(Fit::No)
             }
+            (What::Content(glob), Part::Call(arguments)) => Fit::from(writes(glob, arguments)),
             _ => Fit::No,
         }
+    }
+
+    /// Whether it is about the text that is written. Such a rule can deny or ask; what may be written is allowed by the file.
+    pub fn is_of_content(&self) -> bool {
+        matches!(self.what, What::Content(_))
     }
 
     /// Whether it names the destination of a call of its tool: the argument's value, or the server of the address.
@@ -178,6 +207,24 @@ impl Pattern {
     }
 }
 
+/// The tools and the pattern of a rule about the text that they write: `write(content=*TOKEN*)`.
+fn content<'t>(tool: &'t str, inner: &'t str) -> Option<(&'t str, &'t str)> {
+    let (name, content) = inner.split_once('=')?;
+    let tools = match tool {
+        "write_text_file" => "{write_text_file,edit_text_file}",
+        "edit_text_file" => tool,
+        _ => return None,
+    };
+    (name.trim() == "content").then(|| (tools, content.trim()))
+}
+
+/// Whether the arguments of a file tool have it write a text that matches.
+fn writes(glob: &Glob, arguments: &Value) -> bool {
+    let edits = arguments.get("edits").and_then(Value::as_array).into_iter().flatten();
+    let texts = arguments.get("content").into_iter().chain(edits.filter_map(|edit| edit.get("new_text")));
+    texts.filter_map(Value::as_str).any(|text| glob.matches(text))
+}
+
 /// What the words of a tool mean that has no words of its own, told by their shape.
 fn what(tool: &str, inner: &str, folders: &Folders) -> Result<What, String> {
     if let Some(arguments) = argument::parse(inner)? {
@@ -195,29 +242,47 @@ fn what(tool: &str, inner: &str, folders: &Folders) -> Result<What, String> {
 /// Those of Mainpath's own tools that ask an address.
 const ASKING: [&str; 2] = ["http_request", "web_fetch"];
 
-/// The tools that Mainpath itself has, with what they are called besides.
-pub(crate) const OWN_TOOLS: [&str; 21] = [
-    "bash",
-    "read_text_file",
-    "write_text_file",
-    "edit_text_file",
-    "list_files",
-    "glob",
-    "grep",
-    "web_fetch",
-    "web_search",
-    "http_request",
-    "json_transform",
-    "redis_context",
-    "feishu_bot",
-    "invoke_workflow",
+/// The tools that Mainpath itself can have, by their own names.
+pub const OWN_TOOLS: [&str; 39] = [
     "agent",
     "ask_human",
-    "goal",
-    "sandbox",
+    "bash",
+    "check_messages",
+    "edit_text_file",
+    "evaluate",
+    "expand_window",
+    "feishu_bot",
+    "feishu_get_contact_list",
+    "find_skill",
+    "find_tools",
     "get_experience",
-    "knowledge_search",
+    "glob",
+    "goal",
+    "grep",
+    "http_request",
+    "invoke_workflow",
+    "json_transform",
     "knowledge_save",
+    "knowledge_search",
+    "list_calls",
+    "list_files",
+    "load_older_messages",
+    "load_resource",
+    "process_list",
+    "process_output",
+    "process_stop",
+    "read_text_file",
+    "recall_result",
+    "redis_context",
+    "run_script",
+    "sandbox",
+    "select_skills",
+    "send_message",
+    "take_changes",
+    "use_tool",
+    "web_fetch",
+    "web_search",
+    "write_text_file",
 ];
 
 /// A tool's name, or a pattern for names. Errors: it cannot be one, or is a slip of the pen.

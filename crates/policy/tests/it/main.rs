@@ -17,6 +17,8 @@ mod hostile;
 mod interface;
 mod other_names;
 mod outputs;
+mod own_tools;
+mod possible;
 mod predicates;
 mod reading;
 mod real_bash;
