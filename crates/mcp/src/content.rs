@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use mainpath_media::{Vendor, fit_image};
 use mainpath_tools::{Schema, ToolContext};
-use mainpath_types::{Artifact, Part, Source, ToolOutput};
+use mainpath_types::{Artifact, Decision, Part, Source, ToolOutput};
 use rmcp::model::{ContentBlock, ResourceContents};
 use serde_json::Value;
 
@@ -15,6 +15,13 @@ const SHOWN: usize = 30_000;
 const FILES: usize = 16;
 /// The media types of sound that models take.
 const SOUNDS: [&str; 6] = ["audio/wav", "audio/x-wav", "audio/mpeg", "audio/mp3", "audio/ogg", "audio/flac"];
+
+/// What the rules say of reading a resource, where it is a file of this machine.
+pub(crate) fn judge_resource(ctx: &ToolContext, uri: &str) -> Decision {
+    let path =
+        reqwest::Url::parse(uri).ok().filter(|url| url.scheme() == "file").and_then(|url| url.to_file_path().ok());
+    path.map_or(Decision::Allow, |path| ctx.judge_found(&path.to_string_lossy()))
+}
 
 /// A result that is being put together.
 pub(crate) struct Gathered<'a> {
@@ -42,6 +49,9 @@ impl<'a> Gathered<'a> {
             ContentBlock::Image(image) => self.file("image", &image.mime_type, &image.data).await,
             ContentBlock::Audio(audio) => self.file("sound", &audio.mime_type, &audio.data).await,
             ContentBlock::Resource(embedded) => self.resource(embedded.resource).await,
+            ContentBlock::ResourceLink(link) if judge_resource(self.ctx, &link.uri) == Decision::Deny => {
+                self.text("[1 resource left out by rules]");
+            }
             ContentBlock::ResourceLink(link) => {
                 let about = [link.title, link.description, link.mime_type].into_iter().flatten();
                 let about: String = about.map(|about| format!(", {}", clean::line(&about, 300))).collect();
@@ -52,8 +62,17 @@ impl<'a> Gathered<'a> {
         }
     }
 
-    /// The content of a resource.
+    /// The content of a resource, unless rules deny or ask about the file that it is.
     pub async fn resource(&mut self, resource: ResourceContents) {
+        let uri = match &resource {
+            ResourceContents::TextResourceContents { uri, .. } | ResourceContents::BlobResourceContents { uri, .. } => {
+                uri
+            }
+            _ => "",
+        };
+        if judge_resource(self.ctx, uri) != Decision::Allow {
+            return self.text("[1 resource left out by rules]");
+        }
         match resource {
             ResourceContents::TextResourceContents { uri, text, .. } => {
                 self.text(&format!("[resource {}]\n{text}", clean::line(&uri, 2_000)));
@@ -166,4 +185,45 @@ impl<'a> Gathered<'a> {
 
 fn chars(part: &Part) -> usize {
     if let Part::Text { text } = part { text.chars().count() } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mainpath_policy::{Attempt, Grant};
+    use mainpath_sandbox::Launcher;
+    use mainpath_tools::Workspace;
+    use mainpath_types::{CallId, Confinement, EffectClass, Seq, Verdict, text_of};
+    use std::sync::Arc;
+
+    /// The context of a call in a folder where rules deny `secret.txt` and ask about `key.pem`.
+    fn context(folder: &std::path::Path) -> ToolContext {
+        let verdict = Verdict { decision: Decision::Allow, rule: "test".into(), reason: String::new() };
+        let (trace, call) = ("t1".parse().unwrap(), CallId { seq: Seq(1), index: 0 });
+        let of = Attempt { trace: &trace, call, number: 1, tool: "x", effect: EffectClass::ReadOnly };
+        let grant = Grant::issue(of, Confinement::default(), &verdict, false).unwrap();
+        let workspace = Arc::new(Workspace::new(folder, vec![]).unwrap());
+        let mut ctx = ToolContext::new(workspace, grant, Launcher::new("/bin/false", vec![]));
+        ctx.check_found = Arc::new(|fact| match fact.relative.as_deref() {
+            Some("secret.txt") => Decision::Deny,
+            Some("key.pem") => Decision::Ask,
+            _ => Decision::Allow,
+        });
+        ctx
+    }
+
+    #[tokio::test]
+    async fn a_resource_that_is_a_denied_file_is_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let ctx = context(folder.path());
+        let at = |name: &str| format!("file://{}/{name}", folder.path().canonicalize().unwrap().display());
+        let mut gathered = Gathered::new(&ctx);
+        for name in ["secret.txt", "%73ecret.txt", "./x/../secret.txt", "key.pem", "open.txt"] {
+            gathered.resource(ResourceContents::text(format!("TOP {name}"), at(name))).await;
+        }
+        gathered.resource(ResourceContents::text("TOP", "demo://secret.txt")).await;
+        let shown = text_of(&gathered.finish(None).await.content);
+        assert_eq!(shown.matches("[1 resource left out by rules]").count(), 4, "{shown}");
+        assert_eq!(shown.matches("TOP").count(), 2, "{shown}");
+    }
 }

@@ -2,12 +2,12 @@
 
 use crate::call::{Reply, Request};
 use crate::clean;
-use crate::content::Gathered;
+use crate::content::{Gathered, judge_resource};
 use crate::link::Link;
 use crate::names;
 use crate::server::Server;
 use mainpath_tools::{DynTool, Fut, Schema, ToolContext, ToolDoc};
-use mainpath_types::{EffectClass, Origin, ToolOutput};
+use mainpath_types::{Decision, EffectClass, Origin, ToolOutput};
 use rmcp::model::{
     CallToolRequestParams, GetPromptRequestParams, PaginatedRequestParams, ReadResourceRequestParams, Tool,
     ToolAnnotations,
@@ -259,7 +259,13 @@ impl OwnTool {
                 Own::ListResources | Own::ReadResource | Own::GetPrompt => {
                     let first = page.cursor.is_none();
                     let list = link.peer().list_resources(Some(page)).await.map_err(said)?;
-                    let mut lines: Vec<String> = list.resources.iter().map(as_json).collect();
+                    let all = list.resources.len();
+                    let named = list.resources.iter();
+                    let named = named.filter(|resource| judge_resource(ctx, &resource.uri) != Decision::Deny);
+                    let mut lines: Vec<String> = named.map(as_json).collect();
+                    if lines.len() < all {
+                        lines.push(format!("[{} left out by rules]", all - lines.len()));
+                    }
                     if first && let Ok(templates) = link.peer().list_resource_templates(None).await {
                         lines.extend(templates.resource_templates.iter().map(as_json));
                     }

@@ -1,6 +1,6 @@
 //! The verdict on one call.
 
-use crate::weigh::{ASK, Applied, Finding, strength, weigh};
+use crate::weigh::{ASK, Applied, Finding, strength, weigh, weigh_found};
 use crate::{CallFacts, Layer, PathFact, Policy};
 use mainpath_types::{Access, ApprovalMode, Decision, Guarded, Verdict, guarded};
 use schemars::JsonSchema;
@@ -113,6 +113,22 @@ pub fn explain(rules: &Rules, facts: &CallFacts) -> Explanation {
     };
     let parts = findings.into_iter().map(part).collect();
     Explanation { verdict, parts, rules: applied.into_iter().map(rule).collect() }
+}
+
+/// What the rules say of a file that a call comes upon while it searches, besides the paths that it names. An ask counts only if it did
+/// not apply to the call itself, which somebody has allowed by then, and if `--yes` does not answer it.
+pub fn judge_found(rules: &Rules, call: &CallFacts, file: &PathFact) -> Decision {
+    if is_own(file) {
+        return Decision::Deny;
+    }
+    let found = weigh_found(&rules.policy, call, file);
+    match found {
+        Some(found) if found.decision == Decision::Ask && rules.mode == ApprovalMode::Yes && !found.firm => {
+            Decision::Allow
+        }
+        Some(found) => found.decision,
+        None => Decision::Allow,
+    }
 }
 
 /// What is said of the parts; nothing for a call that no rule can save.

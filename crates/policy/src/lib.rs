@@ -36,7 +36,7 @@ pub use file::{PolicyError, policy_examples, with_preset};
 pub use grant::{Attempt, Grant};
 pub use judge::{
     AppliedRule, BY_YES, Explanation, NON_INTERACTIVE, PartVerdict, Rules, explain, is_asked_by_default, is_unattended,
-    judge, not_given,
+    judge, judge_found, not_given,
 };
 pub use narrow::{EVERY_FILE_HERE, RuleText, is_for_files_here, narrowest};
 pub use pattern::{AddressRule, Folders, OWN_TOOLS};

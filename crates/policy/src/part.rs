@@ -77,7 +77,7 @@ pub(crate) fn parts<'a>(
 }
 
 /// A file that a tool opens: the caller knows which one it is.
-fn resolved<'a>(fact: &'a PathFact, effect: EffectClass, folders: &Folders) -> Place<'a> {
+pub(crate) fn resolved<'a>(fact: &'a PathFact, effect: EffectClass, folders: &Folders) -> Place<'a> {
     let surest =
         PlaceText { absolute: Cow::Borrowed(&fact.absolute), relative: fact.relative.as_deref().map(Cow::Borrowed) };
     // A link has a name too, and a rule may be about that.

@@ -1,12 +1,13 @@
 //! What the rules say of each part of a call, and what follows where none says anything.
 
-use crate::part::{Part, parts, short};
+use crate::part::{Part, parts, resolved, short};
 use crate::pattern::{Fit, Opened, Reading, Seen};
 use crate::rule::{Layer, Rule};
 use crate::shell::{self, Script};
-use crate::{CallFacts, Policy};
+use crate::{CallFacts, PathFact, Policy};
 use mainpath_types::{Access, Decision, Destination, EffectClass};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// The rule by which changes are asked about.
 pub(crate) const ASK: &str = "builtin.ask";
@@ -79,6 +80,21 @@ pub(crate) fn weigh<'p>(
         Some(closed.unwrap_or_else(|| said.finding(unnamed.facts(said.rule), part, tainted)))
     });
     within.chain(outside).collect()
+}
+
+/// What the rules say of a file that a call comes upon; nothing where those that fit it fit the call as well, unless they deny.
+pub(crate) fn weigh_found(policy: &Policy, call: &CallFacts, file: &PathFact) -> Option<Finding> {
+    let part = Part::Path(resolved(file, call.effect, policy.folders()));
+    let fits_call =
+        |rule: &Rule| parts(call, &[], &[], policy.folders()).iter().any(|part| rule.fit(call, part) == Fit::Yes);
+    let counts = |rule: &&Arc<Rule>| match rule.decision {
+        Decision::Allow => false,
+        Decision::Ask => rule.fit(call, &part) == Fit::Yes && !fits_call(rule),
+        Decision::Deny => rule.fit(call, &part) == Fit::Yes,
+    };
+    let said = policy.rules().iter().filter(counts).map(|rule| Said { decision: rule.decision, rule, certain: true });
+    said.reduce(|strongest, said| if said.weight() > strongest.weight() { said } else { strongest })
+        .map(|said| said.finding(call, &part, None))
 }
 
 /// The denial of a command that is not among those that the run may use at all.

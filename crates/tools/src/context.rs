@@ -1,14 +1,14 @@
 //! What a running call has at hand.
 
 use crate::ports::{
-    BlobSink, Changing, MemoryBlobs, NoPatches, NoSecrets, NoSkills, Notice, Offered, PatchDesk, RedirectCheck,
-    Secrets, SkillDesk,
+    BlobSink, Changing, FoundCheck, MemoryBlobs, NoPatches, NoSecrets, NoSkills, Notice, Offered, PatchDesk,
+    RedirectCheck, Secrets, SkillDesk,
 };
 use crate::workspace::{Place, moved};
 use crate::{Problem, Processes, Resolved, Workspace};
 use mainpath_policy::Grant;
 use mainpath_sandbox::{Cage, Launcher};
-use mainpath_types::{Origin, ToolOutput, TraceId};
+use mainpath_types::{Decision, Origin, ToolOutput, TraceId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,6 +38,9 @@ pub struct ToolContext {
     /// Says whether the rules let the call ask another address, to which an answer has sent it on. Policy judged the address that
     /// was asked for; it knows nothing of this one.
     pub check_redirect: RedirectCheck,
+    /// Says whether a file may be read that the call comes upon, besides the paths that it names. What it denies is left out of every
+    /// list and search.
+    pub check_found: FoundCheck,
     /// Says whether the model may call a tool at all. What finds tools for it names no others.
     pub offered: Offered,
     /// Takes what the call is about to do to files of which it has kept what they hold. Nothing is to be changed before it has
@@ -80,6 +83,7 @@ impl ToolContext {
             within: None,
             blobs: Arc::new(MemoryBlobs::default()),
             check_redirect: Arc::new(|_| Ok(())),
+            check_found: Arc::new(|_| Decision::Allow),
             offered: Arc::new(|_, _| true),
             changing: Arc::new(|_| Box::pin(std::future::ready(Ok(())))),
             progress: Arc::new(|_| {}),
@@ -129,6 +133,14 @@ impl ToolContext {
         match self.places.get(path) {
             Some(resolved) => self.workspace.place(path, resolved),
             None => Err(Problem::new("no_grant", format!("The call was not judged for {path:?}; nothing was done."))),
+        }
+    }
+
+    /// What the rules say of reading the file at a path that an answer names. A path that leads nowhere is no file here.
+    pub fn judge_found(&self, path: &str) -> Decision {
+        match self.workspace.resolve(path) {
+            Ok(resolved) => (self.check_found)(&self.workspace.fact(path, &resolved)),
+            Err(_) => Decision::Allow,
         }
     }
 

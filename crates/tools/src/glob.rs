@@ -6,7 +6,7 @@ use crate::walk::{Choice, Over, Walk, Watch, late};
 use crate::words::count;
 use crate::work::blocking;
 use crate::workspace::Place;
-use crate::{Fut, Problem, Tool, ToolContext, ToolDoc, Touches, Workspace};
+use crate::{FoundCheck, Fut, Problem, Tool, ToolContext, ToolDoc, Touches, Workspace};
 use mainpath_types::{EffectClass, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -46,7 +46,8 @@ impl Tool for Glob {
         Box::pin(async move {
             let (workspace, watch) = (ctx.workspace.clone(), Watch::new(ctx.cancel.clone()));
             let place = ctx.place(args.path.as_deref().unwrap_or("."));
-            match blocking(move || find(&workspace, &place?, &args, watch)).await.unwrap_or_else(Err) {
+            let check = ctx.check_found.clone();
+            match blocking(move || find(&workspace, &place?, &args, watch, check)).await.unwrap_or_else(Err) {
                 Ok(Some(output)) => output,
                 Ok(None) => ctx.stopped(),
                 Err(problem) => problem.into(),
@@ -56,9 +57,15 @@ impl Tool for Glob {
 }
 
 /// `None`: stopped.
-fn find(workspace: &Workspace, place: &Place, args: &GlobArgs, watch: Watch) -> Result<Option<ToolOutput>, Problem> {
+fn find(
+    workspace: &Workspace,
+    place: &Place,
+    args: &GlobArgs,
+    watch: Watch,
+    check: FoundCheck,
+) -> Result<Option<ToolOutput>, Problem> {
     let choice = Choice::new(&args.pattern, place, Glob::NAME, "pattern")?;
-    let mut walk = Walk::begin(workspace, place, watch)?;
+    let mut walk = Walk::begin(workspace, place, watch)?.choosing(Some(choice)).naming(check);
     let (mut text, mut found, mut more, mut notes) = (String::new(), 0, 0, Vec::new());
     loop {
         let file = match walk.next_file() {
@@ -70,9 +77,6 @@ fn find(workspace: &Workspace, place: &Place, args: &GlobArgs, watch: Watch) -> 
                 break;
             }
         };
-        if !choice.takes(file.relative()) {
-            continue;
-        }
         found += 1;
         let line = shown(file.relative());
         if more > 0 || found > PATHS || text.len() + line.len() > SHOWN {

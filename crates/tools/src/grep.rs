@@ -6,7 +6,7 @@ use crate::walk::{Choice, Over, Walk, Watch, late};
 use crate::words::count;
 use crate::work::blocking;
 use crate::workspace::Place;
-use crate::{Fut, Problem, Tool, ToolContext, ToolDoc, Touches, Workspace};
+use crate::{FoundCheck, Fut, Problem, Tool, ToolContext, ToolDoc, Touches, Workspace};
 use grep_matcher::{LineTerminator, Matcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
@@ -68,7 +68,8 @@ impl Tool for Grep {
             let (workspace, watch, secrets) =
                 (ctx.workspace.clone(), Watch::new(ctx.cancel.clone()), ctx.secrets.clone());
             let place = ctx.place(args.path.as_deref().unwrap_or("."));
-            let work = move || find(&workspace, &place?, &args, watch, &|text| secrets.redact(text));
+            let check = ctx.check_found.clone();
+            let work = move || find(&workspace, &place?, &args, watch, check, &|text| secrets.redact(text));
             match blocking(work).await.unwrap_or_else(Err) {
                 Ok(Some(output)) => output,
                 Ok(None) => ctx.stopped(),
@@ -84,6 +85,7 @@ fn find(
     place: &Place,
     args: &GrepArgs,
     watch: Watch,
+    check: FoundCheck,
     redact: &dyn Fn(&str) -> String,
 ) -> Result<Option<ToolOutput>, Problem> {
     let choice = args.glob.as_ref().map(|glob| Choice::new(glob, place, Grep::NAME, "glob")).transpose()?;
@@ -91,8 +93,8 @@ fn find(
     let ended = match workspace.folder(place) {
         Err(Errno::NOTDIR) => search.file(workspace, place),
         _ => {
-            let mut walk = Walk::begin(workspace, place, watch)?;
-            let ended = search.files(workspace, &mut walk, choice.as_ref());
+            let mut walk = Walk::begin(workspace, place, watch)?.choosing(choice).reading(check);
+            let ended = search.files(workspace, &mut walk);
             search.notes.extend(walk.notes());
             ended
         }
@@ -153,11 +155,9 @@ impl<'a> Search<'a> {
         })
     }
 
-    fn files(&mut self, workspace: &Workspace, walk: &mut Walk<'_>, choice: Option<&Choice>) -> Result<(), Over> {
+    fn files(&mut self, workspace: &Workspace, walk: &mut Walk<'_>) -> Result<(), Over> {
         while let Some(place) = walk.next_file()? {
-            if choice.is_none_or(|choice| choice.takes(place.relative())) {
-                self.file(workspace, &place)?;
-            }
+            self.file(workspace, &place)?;
         }
         Ok(())
     }

@@ -116,8 +116,8 @@ pub use look_back::{
 pub use mainpath_schema::Schema;
 pub use patched::{Patched, PatchedFile, try_patch, write_patched};
 pub use ports::{
-    BlobSink, Changing, MemoryBlobs, NoPatches, NoSecrets, NoSkills, Notice, Offered, PatchDesk, RedirectCheck,
-    Secrets, SkillDesk,
+    BlobSink, Changing, FoundCheck, MemoryBlobs, NoPatches, NoSecrets, NoSkills, Notice, Offered, PatchDesk,
+    RedirectCheck, Secrets, SkillDesk,
 };
 pub use problem::Problem;
 pub use process_tools::{ProcessList, ProcessOutput, ProcessStop};

@@ -5,7 +5,7 @@ use crate::walk::{Walk, Watch};
 use crate::words::count;
 use crate::work::blocking;
 use crate::workspace::{Entry, Place};
-use crate::{Fut, Problem, Tool, ToolContext, ToolDoc, Touches, Workspace};
+use crate::{FoundCheck, Fut, Problem, Tool, ToolContext, ToolDoc, Touches, Workspace};
 use mainpath_types::{EffectClass, ToolOutput};
 use rustix::fs::{AtFlags, FileType};
 use schemars::JsonSchema;
@@ -45,13 +45,14 @@ impl Tool for ListFiles {
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: ListFilesArgs) -> Fut<'a, ToolOutput> {
         let (workspace, watch) = (ctx.workspace.clone(), Watch::new(ctx.cancel.clone()));
         let place = ctx.place(args.path.as_deref().unwrap_or("."));
-        let work = move || list(&workspace, &place?, watch);
+        let check = ctx.check_found.clone();
+        let work = move || list(&workspace, &place?, watch, check);
         Box::pin(async move { blocking(work).await.unwrap_or_else(Err).unwrap_or_else(ToolOutput::from) })
     }
 }
 
-fn list(workspace: &Workspace, place: &Place, watch: Watch) -> Result<ToolOutput, Problem> {
-    let (entries, left_out, mut notes) = Walk::begin(workspace, place, watch)?.first_folder();
+fn list(workspace: &Workspace, place: &Place, watch: Watch, check: FoundCheck) -> Result<ToolOutput, Problem> {
+    let (entries, left_out, mut notes) = Walk::begin(workspace, place, watch)?.naming(check).first_folder();
     let folder = workspace.folder(place).map_err(|error| workspace.failed(place, error))?;
     let mut text = String::new();
     for entry in entries.iter().take(NAMES) {

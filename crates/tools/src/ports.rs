@@ -1,9 +1,9 @@
 //! What a running call asks and tells those who started it: blobs, secrets, addresses, changes of files, notices.
 
 use crate::Fut;
-use mainpath_policy::UrlFact;
+use mainpath_policy::{PathFact, UrlFact};
 use mainpath_types::{
-    BlobHash, ChildPatch, EffectClass, FileChange, LoadedSkill, ResourceLoaded, SkillSelected, SkillTerms,
+    BlobHash, ChildPatch, Decision, EffectClass, FileChange, LoadedSkill, ResourceLoaded, SkillSelected, SkillTerms,
 };
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -13,6 +13,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Whether an address may be asked without a person. Errors: why not, in words that the model is told.
 pub type RedirectCheck = Arc<dyn Fn(UrlFact) -> Result<(), String> + Send + Sync>;
+
+/// What the rules say of reading a file that a call comes upon while it searches.
+pub type FoundCheck = Arc<dyn Fn(&PathFact) -> Decision + Send + Sync>;
 
 /// Whether a model may call the tool of this name and effect.
 pub type Offered = Arc<dyn Fn(&str, EffectClass) -> bool + Send + Sync>;

@@ -277,11 +277,9 @@ impl Tools {
         });
         let Touches { paths, urls, commands, named, contents, effect, asking } = told?;
         let fact = |Touched { path, write }: Touched| -> Result<PathFact, Problem> {
-            let resolved = workspace.resolve(&path)?;
-            let protected = resolved.protected;
-            let (absolute, relative) = workspace.names(&resolved);
-            let in_repository = write && relative.as_deref().is_some_and(|path| workspace.is_obeyed(path));
-            Ok(PathFact { path, absolute, relative, write, protected, in_repository })
+            let fact = workspace.fact(&path, &workspace.resolve(&path)?);
+            let in_repository = write && fact.relative.as_deref().is_some_and(|path| workspace.is_obeyed(path));
+            Ok(PathFact { write, in_repository, ..fact })
         };
         let paths = paths.into_iter().map(fact).collect::<Result<Vec<_>, _>>()?;
         let is_linked = paths.iter().any(|fact| fact.absolute != workspace.as_written(&fact.path));

@@ -7,8 +7,9 @@
 use crate::ignored::Rules;
 use crate::unread::Unread;
 use crate::workspace::{Entry, Place};
-use crate::{Problem, Workspace};
+use crate::{FoundCheck, Problem, Resolved, Workspace};
 use ignore::overrides::{Override, OverrideBuilder};
+use mainpath_types::Decision;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::ffi::OsStr;
@@ -63,6 +64,12 @@ pub(crate) struct Walk<'a> {
     unread: Unread,
     /// Whether hidden files and links are found too, but for a repository's own.
     all: bool,
+    /// Which files are wanted; none given: all.
+    choice: Option<Choice>,
+    /// What the rules say of each file, and whether those that they ask about are left out as well.
+    found: Option<(FoundCheck, bool)>,
+    /// How many files the rules left out.
+    withheld: u64,
 }
 
 struct Folder {
@@ -81,6 +88,9 @@ impl<'a> Walk<'a> {
             names_left: NAMES,
             unread: Unread::default(),
             all: false,
+            choice: None,
+            found: None,
+            withheld: 0,
         };
         let steps: Vec<&Path> = place.relative().ancestors().skip(1).collect();
         for folder in steps.into_iter().rev() {
@@ -98,6 +108,42 @@ impl<'a> Walk<'a> {
     /// The same walk, hidden files and links included, but for what lies in `.git`. No link is followed.
     pub fn over_all(self) -> Walk<'a> {
         Walk { all: true, ..self }
+    }
+
+    /// The same walk for the files that a pattern chooses.
+    pub fn choosing(self, choice: Option<Choice>) -> Walk<'a> {
+        Walk { choice, ..self }
+    }
+
+    /// The same walk without the names that the rules deny.
+    pub fn naming(self, check: FoundCheck) -> Walk<'a> {
+        Walk { found: Some((check, false)), ..self }
+    }
+
+    /// The same walk without the files that the rules deny or ask about: what they contain is shown to a model.
+    pub fn reading(self, check: FoundCheck) -> Walk<'a> {
+        Walk { found: Some((check, true)), ..self }
+    }
+
+    /// Whether the rules leave a name out.
+    fn is_withheld(&self, path: &Path) -> bool {
+        let Some((check, reads)) = &self.found else { return false };
+        let absolute = self.workspace.root().join(path);
+        let place = Resolved { absolute, in_workspace: true, protected: false };
+        match check(&self.workspace.fact(&path.to_string_lossy(), &place)) {
+            Decision::Allow => false,
+            Decision::Ask => *reads,
+            Decision::Deny => true,
+        }
+    }
+
+    /// Whether a link leads to a name that the rules leave out.
+    fn leads_to_withheld(&self, path: &Path, entry: &Entry) -> bool {
+        let resolved = path.to_str().filter(|_| entry.kind == FileType::Symlink);
+        let resolved = resolved.and_then(|path| self.workspace.resolve(path).ok());
+        resolved
+            .and_then(|to| Some(to.absolute.strip_prefix(self.workspace.root()).ok()?.to_path_buf()))
+            .is_some_and(|target| self.is_withheld(&target))
     }
 
     fn shows(&self, path: &Path, is_folder: bool) -> bool {
@@ -129,6 +175,13 @@ impl<'a> Walk<'a> {
                 continue;
             }
             if !is_folder {
+                if self.choice.as_ref().is_some_and(|choice| !choice.takes(&path)) {
+                    continue;
+                }
+                if self.is_withheld(&path) {
+                    self.withheld += 1;
+                    continue;
+                }
                 return Ok(Some(place));
             }
             if let Err(error) = self.enter(&place) {
@@ -147,6 +200,7 @@ impl<'a> Walk<'a> {
                 continue;
             }
             match self.rules.show(&self.workspace.root().join(&path), entry.kind == FileType::Directory) {
+                true if self.is_withheld(&path) || self.leads_to_withheld(&path, &entry) => self.withheld += 1,
                 true => entries.push(entry),
                 false => left_out += 1,
             }
@@ -174,6 +228,9 @@ impl<'a> Walk<'a> {
             notes.push(format!("only the first {names} were looked at; narrow it by `path`"));
         }
         notes.extend(self.unread.note());
+        if self.withheld > 0 {
+            notes.push(format!("{} left out by rules", crate::words::count(self.withheld, "name")));
+        }
         notes
     }
 }

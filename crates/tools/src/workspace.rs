@@ -6,6 +6,7 @@
 //! of leading elsewhere.
 
 use crate::Problem;
+use mainpath_policy::PathFact;
 use mainpath_sandbox::{Cage, is_home};
 use mainpath_types::{Confinement, Copied, HEAD, of_bare_repository, of_home};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat};
@@ -120,6 +121,19 @@ impl Workspace {
     pub(crate) fn names(&self, resolved: &Resolved) -> (String, Option<String>) {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         (text(&resolved.absolute), resolved.absolute.strip_prefix(&self.root).ok().map(text))
+    }
+
+    /// A resolved place as policy judges it, to be read.
+    pub(crate) fn fact(&self, path: &str, resolved: &Resolved) -> PathFact {
+        let (absolute, relative) = self.names(resolved);
+        PathFact {
+            path: path.into(),
+            absolute,
+            relative,
+            write: false,
+            protected: resolved.protected,
+            in_repository: false,
+        }
     }
 
     /// Where a path leads as long as there is no link in it or on the way to the workspace.

@@ -224,3 +224,45 @@ final = "Done."
     );
     assert!(results[4].starts_with("Wrong arguments for bird"), "{results:?}");
 }
+
+#[tokio::test]
+async fn a_file_that_a_rule_denies_is_in_no_search_and_no_list() {
+    let script = r#"
+[[turn]]
+calls = [
+    { tool = "grep", args = { pattern = "TOP" } },
+    { tool = "grep", args = { pattern = "TOP", glob = "secret*" } },
+    { tool = "glob", args = { pattern = "*.txt" } },
+    { tool = "list_files", args = {} },
+]
+[[turn]]
+final = "Done."
+"#;
+    let place = Place::new(script);
+    std::fs::create_dir(place.work().join("secrets")).unwrap();
+    for file in ["secret.txt", "secrets/hidden-name.txt", "open.txt"] {
+        std::fs::write(place.work().join(file), format!("TOP {file}")).unwrap();
+    }
+    let agent = place.agent().await.approvals(ApprovalMode::Yes).access(Access::Full);
+    let run = agent.deny("read(secret.txt)").deny("read(secrets/**)").start("Search.").await.unwrap();
+    let trace = run.trace().clone();
+    run.outcome().await.unwrap();
+    let texts: Vec<String> = trace
+        .messages()
+        .await
+        .unwrap()
+        .iter()
+        .flat_map(|message| &message.parts)
+        .filter_map(|part| match part {
+            Part::ToolResult { content, .. } => Some(text_of(content)),
+            _ => None,
+        })
+        .collect();
+    let expected = [
+        "open.txt\n1:TOP open.txt\n[2 names left out by rules]",
+        "[no line matches]\n[1 name left out by rules]",
+        "open.txt\n[2 names left out by rules]",
+        "README.md (13)\nopen.txt (12)\n[2 names left out by rules]",
+    ];
+    assert_eq!(texts, expected);
+}

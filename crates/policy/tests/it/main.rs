@@ -12,6 +12,7 @@ mod command_bounds;
 mod copies;
 mod details;
 mod files;
+mod found;
 mod generated;
 mod hostile;
 mod interface;

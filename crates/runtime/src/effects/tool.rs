@@ -3,7 +3,7 @@
 use crate::effects::context::EffectContext;
 use crate::effects::hooks::{HookPoint, TraceHooks, late};
 use crate::effects::snapshots::{look_after, look_before, may_change_any_file};
-use crate::effects::tool_context::{check_redirect, patch_desk, tool_context};
+use crate::effects::tool_context::{check_found, check_redirect, patch_desk, tool_context};
 use crate::gate::judge::JudgeInput;
 use crate::prompt::texts::offload;
 use crate::shared::Shared;
@@ -39,6 +39,8 @@ pub(crate) async fn run_tool(effect: EffectContext, run: ToolRun, cancel: Cancel
     context.within = within;
     context.patches = patch_desk(&effect, judged_by.patches.clone());
     context.foreign = judged_by.origins.as_ref().map(|origins| origins.foreign().collect()).unwrap_or_default();
+    let judged_by = Arc::new(judged_by);
+    context.check_found = check_found(&effect, &name, &arguments, Arc::clone(&judged_by));
     context.check_redirect = check_redirect(&effect, &name, &arguments, judged_by);
     let before = match effect.prepared.snapshots && may_change_any_file(&name, context.grant.effect()) {
         true => Some(look_before(&effect, &context).await),

@@ -8,16 +8,16 @@ use crate::secrets::{Granted, Vault};
 use crate::stream::hub::{Announced, Handle, Live};
 use crate::stream::pieces::Pieces;
 use mainpath_core::InputKind;
-use mainpath_policy::{BY_YES, Grant};
+use mainpath_policy::{BY_YES, Grant, judge_found};
 use mainpath_sandbox::{Cage, secret_variables};
 use mainpath_store::{Scope, ScopedStore, Store};
-use mainpath_tools::{BlobSink, Changing, Fut, PatchDesk, RedirectCheck, SkillDesk, ToolContext};
+use mainpath_tools::{BlobSink, Changing, FoundCheck, Fut, PatchDesk, RedirectCheck, SkillDesk, ToolContext};
 use mainpath_types::{
-    BlobHash, CallId, ChildPatch, Delta, FileChange, LoadedSkill, ResourceLoaded, SkillSelected, SkillTerms,
+    BlobHash, CallId, ChildPatch, Decision, Delta, FileChange, LoadedSkill, ResourceLoaded, SkillSelected, SkillTerms,
 };
 use std::ffi::OsString;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -79,11 +79,28 @@ pub(crate) fn check_redirect(
     effect: &EffectContext,
     name: &str,
     arguments: &str,
-    judged_by: JudgeInput,
+    judged_by: Arc<JudgeInput>,
 ) -> RedirectCheck {
     let (shared, prepared) = (Arc::clone(&effect.shared), Arc::clone(&effect.prepared));
     let (name, arguments) = (name.to_string(), arguments.to_string());
     Arc::new(move |to| Gate::of(&shared.config, &prepared, &judged_by).check_redirect(&name, &arguments, to))
+}
+
+/// What the rules say of a file that a call comes upon. The terms are made for the first file.
+pub(crate) fn check_found(
+    effect: &EffectContext,
+    name: &str,
+    arguments: &str,
+    judged_by: Arc<JudgeInput>,
+) -> FoundCheck {
+    let (shared, prepared) = (Arc::clone(&effect.shared), Arc::clone(&effect.prepared));
+    let (name, arguments) = (name.to_string(), arguments.to_string());
+    let terms = OnceLock::new();
+    let make = move || Gate::of(&shared.config, &prepared, &judged_by).into_terms(&name, &arguments);
+    Arc::new(move |file| match terms.get_or_init(&make) {
+        Some((rules, facts)) => judge_found(rules, facts, file),
+        None => Decision::Deny,
+    })
 }
 
 /// Has the driver put on record what a call is about to do to files.

@@ -194,6 +194,13 @@ impl<'a> Gate<'a> {
         }
     }
 
+    /// The rules and a call's facts, by which each file that it comes upon is judged. `None`: it cannot be judged.
+    pub fn into_terms(self, name: &str, arguments: &str) -> Option<(Rules, CallFacts)> {
+        let mut facts = self.tools.plan_in(name, arguments, &self.scene()).ok()?.facts;
+        self.complete(&mut facts);
+        Some((self.rules.into_owned(), facts))
+    }
+
     /// The narrowest rule with which the call would not have been asked about, if there is one.
     fn offer(&self, facts: &CallFacts) -> Option<String> {
         let rule = narrowest(facts)?.to_string();

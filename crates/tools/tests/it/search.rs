@@ -1,8 +1,9 @@
 use crate::support::{World, pair, said};
+use mainpath_policy::PathFact;
 use mainpath_tools::{Secrets, Workspace};
-use mainpath_types::ToolOutput;
+use mainpath_types::{Decision, ToolOutput};
 use rustix::fs::{CWD, Mode, OFlags};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
@@ -41,6 +42,45 @@ async fn a_folder_is_listed_by_name_with_kinds_and_sizes() {
     assert_eq!(world.say("list_files", json!({"path": "b.txt"})).await, not_a_folder);
     let (code, _) = world.say("list_files", json!({"path": "nowhere"})).await;
     assert_eq!(code, "not_found");
+}
+
+/// A world where the rules deny `secret*` and all of `secrets`, and ask about `*.pem`.
+async fn under_rules(world: &World, tool: &str, args: Value) -> (String, String) {
+    let mut ctx = world.judged(tool, &args);
+    ctx.check_found = Arc::new(|fact: &PathFact| {
+        let relative = fact.relative.as_deref().unwrap();
+        assert!(fact.absolute.ends_with(relative) && !fact.write, "{fact:?}");
+        match relative.starts_with("secret") {
+            true => Decision::Deny,
+            false if relative.ends_with(".pem") => Decision::Ask,
+            false => Decision::Allow,
+        }
+    });
+    said(&world.tools.run(tool, &args.to_string(), &ctx).await)
+}
+
+#[tokio::test]
+async fn what_rules_deny_is_left_out_of_lists_and_searches_and_counted() {
+    let world = World::with(&[
+        ("secret.txt", "TOP"),
+        ("secrets/deep/b.txt", "TOP"),
+        ("a.txt", "TOP"),
+        ("key.pem", "TOP"),
+        ("secret.rs", "TOP"),
+    ]);
+    symlink("secret.txt", world.path("b_link")).unwrap();
+    let say = async |tool: &str, args: Value| under_rules(&world, tool, args).await;
+    let listed = "a.txt (3)\nkey.pem (3)\n[4 names left out by rules]";
+    assert_eq!(say("list_files", json!({})).await, pair("ok", listed));
+    assert_eq!(say("list_files", json!({"path": "secrets"})).await, pair("ok", "[1 name left out by rules]"));
+    assert_eq!(say("glob", json!({"pattern": "*"})).await, pair("ok", "a.txt\nkey.pem\n[3 names left out by rules]"));
+    assert_eq!(
+        say("glob", json!({"pattern": "*.rs"})).await,
+        pair("ok", "[no file matches]\n[1 name left out by rules]")
+    );
+    assert_eq!(say("grep", json!({"pattern": "TOP"})).await, pair("ok", "a.txt\n1:TOP\n[4 names left out by rules]"));
+    let none = "[no line matches]\n[2 names left out by rules]";
+    assert_eq!(say("grep", json!({"pattern": "TOP", "glob": "{secret*,*.md}"})).await, pair("ok", none));
 }
 
 #[tokio::test]
