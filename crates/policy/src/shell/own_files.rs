@@ -4,6 +4,7 @@ use super::Simple;
 use super::files_run::{files_run, recipes};
 use super::script::Script;
 use super::shells::is_shell;
+use crate::glob::Glob;
 
 /// Programs that write text to a file which one of their words names.
 const WRITERS: [&str; 16] = [
@@ -26,7 +27,7 @@ impl Script {
     /// A file that the line both writes and runs, if there is one.
     pub(super) fn runs_what_it_writes(&self) -> Option<String> {
         let runs: Vec<&str> = self.commands.iter().flat_map(run).filter(|path| !last(path).is_empty()).collect();
-        let mut written = Vec::new();
+        let (mut written, mut globs) = (Vec::new(), Vec::new());
         let (mut is_unknown, mut of_git) = (false, false);
         let redirected = self.files.iter().filter(|file| file.write).map(|file| (&file.path, false));
         let writers = self.commands.iter().filter_map(|simple| writes(simple).map(|scripted| (simple, scripted)));
@@ -34,6 +35,7 @@ impl Script {
             writers.flat_map(|(simple, scripted)| simple.words.iter().skip(1).map(move |word| (word, scripted)));
         for (word, scripted) in redirected.chain(given) {
             is_unknown |= !word.fixed;
+            globs.extend(pattern(&word.text).filter(|_| !word.fixed));
             of_git |= word.text.split('/').any(|step| OF_GIT.contains(&step)) || word.text.ends_with("git/config");
             match word.fixed && !scripted {
                 true => written.push(last(word.text.rsplit('=').next().unwrap_or_default())),
@@ -42,6 +44,12 @@ impl Script {
         }
         let ends = |all: &[&str], path: &str| all.iter().any(|name| is_same(name, last(path)));
         if let Some(path) = runs.iter().find(|path| ends(&written, path)) {
+            return Some((*path).into());
+        }
+        // A pattern may mean any file that is there, also one that a variable holds.
+        let held = self.values.iter().flat_map(|value| value.split_whitespace()).filter_map(pattern);
+        globs.extend(held.filter(|_| is_unknown));
+        if let Some(path) = runs.iter().find(|path| globs.iter().any(|glob| glob.matches(last(path)))) {
             return Some((*path).into());
         }
         let values: Vec<&str> = self.values.iter().flat_map(|value| names(value)).collect();
@@ -105,6 +113,12 @@ fn is_same(written: &str, run: &str) -> bool {
             before.is_empty() || before == "w" || before == "W" || before.starts_with('-') && before.len() == 2
         }),
     }
+}
+
+/// The pattern for names in a text that the shell may replace by the files that match.
+fn pattern(text: &str) -> Option<Glob> {
+    let is_pattern = text.contains(['*', '?', '[']) && !text.contains('$');
+    Glob::word(last(text)).ok().filter(|_| is_pattern)
 }
 
 /// What may be a name of a file in a text.

@@ -300,6 +300,7 @@ impl Reader {
             match &redirect.kind {
                 NodeKind::HereDoc { content, quoted, fd, .. } => {
                     self.script.has_text = true;
+                    self.script.values.push(content.clone());
                     if !quoted {
                         self.text(content, false);
                     }
@@ -317,6 +318,9 @@ impl Reader {
                     }
                     self.script.has_text |= op == "<<<";
                     let target = word(self, target);
+                    if op == "<<<" {
+                        self.script.values.push(target.text.clone());
+                    }
                     let is_input = *fd <= 0 && op.starts_with('<');
                     match op.as_str() {
                         "<<<" if is_input && target.fixed => input = Input::Text(target.text),
