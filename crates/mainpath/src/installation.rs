@@ -13,7 +13,7 @@ use crate::rules::{Checked, Sources};
 use crate::skills::Shelf;
 use crate::{Error, Home, LimitOptions, Logs, launcher};
 use mainpath_net::Client;
-use mainpath_policy::{CallFacts, Rules, judge};
+use mainpath_policy::{CallFacts, PathFact, Rules, judge, judge_found};
 use mainpath_providers::{BadScript, Substitutions, Timeouts};
 use mainpath_runtime::replay::playback;
 use mainpath_runtime::{Config, EnvModels, Hook, Hooks, Mail, Messenger, Models, Runtime, StoreRetries, Vault};
@@ -215,6 +215,20 @@ impl Installation {
         };
         let verdict = judge(&rules, &facts);
         Ok((verdict.decision == Decision::Deny).then_some(verdict.reason))
+    }
+
+    /// Whether a rule denies an agent of this spec to read a file, wherever it is. Errors: its rules or its folder cannot be read.
+    pub fn denies_reading(&self, spec: &Spec, file: &Path) -> Result<bool, Error> {
+        let workspace = Workspace::new(Path::new(&spec.workspace), self.logs.home.protected())?;
+        let policy = Arc::new(self.sources.load_for(spec)?);
+        let arguments = serde_json::json!({ "path": file.to_string_lossy() }).to_string();
+        let Ok(Planned { facts, .. }) = self.tools.plan("read_text_file", &arguments, &workspace) else {
+            return Ok(false);
+        };
+        let (rules, call) = (Rules { policy, ..Rules::default() }, CallFacts { paths: Vec::new(), ..facts.clone() });
+        // A person may show a model files of Mainpath's own.
+        let mut files = facts.paths.into_iter().map(|file| PathFact { protected: false, ..file });
+        Ok(files.any(|file| judge_found(&rules, &call, &file) == Decision::Deny))
     }
 
     /// Makes a model that only this data directory has: `playback:TRACE` gives a recorded trace's answers again,

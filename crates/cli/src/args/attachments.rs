@@ -17,6 +17,14 @@ pub struct AttachArgs {
     pub attachments: Attachments,
 }
 
+impl AttachArgs {
+    /// What is attached, each with its flag: images first.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, &OsString)> {
+        let images = self.image.iter().map(|named| ("--image", named));
+        images.chain(self.file.iter().map(|named| ("--file", named)))
+    }
+}
+
 /// What happens to an attachment that the model does not take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Attachments {

@@ -4,7 +4,7 @@ use crate::args::agent::mode;
 use crate::args::run::RunArgs;
 use crate::commands::session::{messages_of, with_system};
 use crate::exit::{Exit, Failure};
-use crate::runs::attach::attach;
+use crate::runs::attach::{attach, check_allowed};
 use crate::runs::driven::warn;
 use crate::runs::follow::is_attended;
 use crate::runs::given::given;
@@ -70,6 +70,7 @@ pub async fn run(mut args: RunArgs, file: &Path) -> Result<Exit, Failure> {
     let policy = app.sources.load(&workspace.display().to_string(), &given.rules)?;
     let (model, mode) = (chosen.model, mode(&agent, is_attended()));
     let spec = app.spec(NewAgent { given: &given, model, workspace: &workspace, policy: &policy, mode })?;
+    check_allowed(&app, &spec, &args.attach)?;
     let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
     let from = Origin { source: &name, now: system_clock() };
     let taken = import(app.logs.at(&trace), &app.vault, Some(spec), history.messages, from).await?;

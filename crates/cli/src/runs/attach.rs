@@ -3,12 +3,13 @@
 use crate::args::attachments::{AttachArgs, Attachments};
 use crate::exit::Failure;
 use crate::ui::text::{plain, short};
-use mainpath::Logs;
 use mainpath::media::{Attachment, Content, Kind, MOST_BYTES, Vendor, label, read};
 use mainpath::providers::{Abilities, Registry, WireFormat};
-use mainpath::types::{BlobHash, Event, EventKind, Part, Source};
+use mainpath::types::{BlobHash, Event, EventKind, Part, Source, Spec};
+use mainpath::{Installation, Logs};
 use std::collections::HashMap;
 use std::ffi::OsStr;
+use std::path::Path;
 
 /// What the model takes. Of one that nobody described it is not known: its server will say.
 fn abilities(registry: &Registry, model: &str) -> Abilities {
@@ -44,15 +45,28 @@ pub struct Attached {
 /// take it.
 pub fn attach(registry: &Registry, args: &AttachArgs, model: &str) -> Result<Attached, Failure> {
     let mut attached = Attached::default();
-    for (flag, named) in
-        args.image.iter().map(|named| ("--image", named)).chain(args.file.iter().map(|named| ("--file", named)))
-    {
+    for (flag, named) in args.named() {
         let (part, line) =
             one(flag, named, model, abilities(registry, model), vendor(registry, model), args.attachments)?;
         attached.parts.push(part);
         attached.lines.push(line);
     }
     Ok(attached)
+}
+
+/// Errors: the rules of a run deny its agent a file that is attached.
+pub fn check_allowed(app: &Installation, spec: &Spec, args: &AttachArgs) -> Result<(), Failure> {
+    for (flag, named) in args.named() {
+        // An address or a data: URL is no file.
+        let Ok(file) = Path::new(named).canonicalize() else { continue };
+        if app.denies_reading(spec, &file)? {
+            let named = short(&named.to_string_lossy(), 80);
+            return Err(Failure::usage(format!(
+                "{flag} {named}: a rule denies reading this file; see mainpath policy list"
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn one(

@@ -4,7 +4,7 @@ use crate::args::agent::mode;
 use crate::args::output::OutputArgs;
 use crate::args::run::RunArgs;
 use crate::exit::{Exit, Failure};
-use crate::runs::attach::attach;
+use crate::runs::attach::{attach, check_allowed};
 use crate::runs::demo::is_demo;
 use crate::runs::driven::{announce, connect, experienced, follow, warn};
 use crate::runs::follow::{Follow, is_attended};
@@ -46,6 +46,7 @@ pub async fn begin(
         let (log, ..) = app.logs.read(&trace).await?;
         if let Some(spec) = spec_of(&log) {
             let model = args.agent.model.as_deref().unwrap_or(&spec.model);
+            check_allowed(app, spec, &args.attach)?;
             let (skill, task) = task.with_skill(spec, app)?;
             let mail = message(task, attach(app.models.registry(), &args.attach, model)?, &args.output);
             let said = Continuation { skill, mail: Some(mail), waits: args.session.is_some() && !args.no_wait };
@@ -93,6 +94,7 @@ pub async fn begin(
     let rules = check_rules(app, &workspace.display().to_string(), given.rules.clone(), args.output.json)?;
     let (model, policy) = (chosen.model, &rules.policy);
     let spec = app.spec(NewAgent { given: &given, model, workspace: &workspace, policy, mode })?;
+    check_allowed(app, &spec, &args.attach)?;
     untrusted_skills(&spec, &args.output);
     if !demo {
         tell_sandbox(app, mode, args.output.json);

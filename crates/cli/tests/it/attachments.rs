@@ -262,6 +262,25 @@ fn what_cannot_be_attached_is_named_before_anything_is_begun() {
 }
 
 #[test]
+fn a_file_that_a_rule_denies_is_not_attached() {
+    let (place, server) = (Place::new(), simple());
+    for name in ["secret.txt", "open.txt"] {
+        std::fs::write(place.work.join(name), "Hello.\n").unwrap();
+    }
+    let why = "a rule denies reading this file; see mainpath policy list";
+    let deny = ["--deny", "read(secret.txt)"];
+    for named in ["secret.txt", "./secret.txt", place.work.join("secret.txt").to_str().unwrap()] {
+        let done = place.run_on(&server, &[&deny[..], &["--file", named, "Look."]].concat());
+        assert_eq!(done.code, 2, "{done:#?}");
+        assert!(done.err.contains(why), "{done:#?}");
+    }
+    assert!(place.traces().is_empty() && server.count() == 0);
+    assert_eq!(place.run_on(&server, &[&deny[..], &["--file", "open.txt", "Look."]].concat()).code, 0);
+    // The rules of a trace hold for what is attached later.
+    place.run(&["run", "-c", "--file", "secret.txt", "Look."]).fails(2, &format!("--file secret.txt: {why}"));
+}
+
+#[test]
 fn what_was_attached_and_is_lost_is_said_in_its_place_and_everything_goes_on() {
     let (place, server) = (Place::new(), simple());
     std::fs::write(place.work.join("photo"), image(8, 8, ImageFormat::Png)).unwrap();
