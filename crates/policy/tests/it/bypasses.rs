@@ -367,6 +367,7 @@ fn ordinary_lines_are_not_asked_about_for_somebody_elses_denial() {
         "tar xf a.tgz && cd a && ./configure && make > log",
         "echo x > build/log && ./build",
         "echo x > Makefile.am && make",
+        "patch -p1 <<'E'\nx\nE\n/usr/bin/git status",
         "git pull && make && npm run build",
         "cat > package.json <<'EOF'\n{}\nEOF\nnpm ls",
         "echo x > src/git.rs && git add -A",

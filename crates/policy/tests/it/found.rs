@@ -1,7 +1,7 @@
 //! Files that a call comes upon while it searches.
 
 use crate::support::*;
-use mainpath_policy::{PathFact, Policy, Rules, judge_found};
+use mainpath_policy::{Layer, PathFact, Policy, Rules, judge_found};
 use mainpath_types::{Access, ApprovalMode, Decision};
 
 fn found(policy: &Policy, mode: ApprovalMode, call_text: &str, path: &str) -> Decision {
@@ -40,6 +40,13 @@ fn an_ask_counts_for_a_file_unless_it_was_answered_for_the_call() {
     assert_eq!(found(&bare(&["ask grep"]), Ask, "grep(.)", "a"), Decision::Allow);
     assert_eq!(found(&usual(&[]), Ask, "grep(.)", "keys/a.pem"), Decision::Ask);
     assert_eq!(found(&usual(&["deny read(secrets/**)"]), Ask, "grep(.)", "secrets/a.pem"), Decision::Deny);
+}
+
+#[test]
+fn an_ask_that_yes_does_not_answer_counts_under_yes_as_well() {
+    let rule = |always: &str| format!("[[rule]]\ndecision = \"ask\"\nmatch = \"read(secrets/**)\"\n{always}");
+    let under_yes = |text: &str| found(&with_file(Layer::User, text), ApprovalMode::Yes, "grep(.)", "secrets/a");
+    assert_eq!((under_yes(&rule("")), under_yes(&rule("always = true\n"))), (Decision::Allow, Decision::Ask));
 }
 
 #[test]

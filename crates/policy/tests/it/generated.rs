@@ -52,6 +52,7 @@ const SPELLINGS: &[&str] = &[
     "bash <<< evil",
     "rbash <<< evil",
     "bash -s <<< evil",
+    "bash -s x <<< evil",
     "echo evil | sh",
     "printf 'ev%s' il | rbash",
     "trap evil EXIT",

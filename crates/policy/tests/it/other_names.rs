@@ -84,6 +84,13 @@ fn a_rule_for_a_file_is_one_for_that_file_alone() {
     ] {
         assert_eq!(decision(&format!("deny bash({rule} *)"), line), Decision::Deny, "{rule}: {line}");
     }
+    // Folders are followed through a line; one that only the shell knows may be any.
+    assert_eq!(decision("deny bash(scripts/x.sh *)", "cd a; cd ..; cd scripts; ./x.sh"), Decision::Deny);
+    for line in ["cd \"$d\" && ./x.sh", "cd \"$d\"; bash x.sh", "cd - && . ./x.sh"] {
+        let rules = bare(&["deny bash(scripts/x.sh *)", "allow bash(*)"]);
+        let facts = CallFacts { commands: vec![line.into()], ..call("bash(x)") };
+        assert_eq!(verdict(&rules, &facts).0, Decision::Ask, "{line}");
+    }
     // An allow is read word by word.
     for line in ["bash deploy.sh", "././deploy.sh", "/work/space/deploy.sh", "cd x && ../deploy.sh"] {
         assert_eq!(decision("allow bash(./deploy.sh *)", line), Decision::Ask, "{line}");

@@ -80,6 +80,14 @@ fn a_file_that_may_not_be_written_is_not_written_by_an_option() {
 }
 
 #[test]
+fn what_an_option_of_git_names_is_seen_from_the_folder_that_git_works_in() {
+    for line in ["git -C src diff --output=x", "git --work-tree src archive -o x HEAD"] {
+        let policy = bare(&["deny write(src/**)", "allow bash(*)"]);
+        assert_eq!(verdict_in(&policy, Access::Full, ApprovalMode::Yes, &facts(line)).0, Decision::Ask, "{line}");
+    }
+}
+
+#[test]
 fn options_that_write_nothing_are_no_writes() {
     for line in [
         "git diff --output-indicator-new=x",
