@@ -176,20 +176,15 @@ impl Workspace {
         beneath(&self.dir, relative, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC).is_ok()
     }
 
-    /// Whether git would obey a file at a path from the root, because of a folder above it that is a repository whatever it is
-    /// called. What is in a `.git` is known by its name.
-    fn is_in_repository(&self, path: &str) -> bool {
-        let path = Path::new(path);
-        path.ancestors().skip(1).any(|above| {
-            let rest = path.strip_prefix(above).map(|rest| rest.to_string_lossy().into_owned()).unwrap_or_default();
-            of_bare_repository(&rest) && self.exists(&above.join(HEAD))
-        })
-    }
-
-    /// Whether another program would obey a file at a path from the root, for a reason that only the disk shows: git, or the user's shells
-    /// and sessions where the workspace is the home.
+    /// Whether git would obey a file at a path from the root, because of a folder above it that is a repository whatever it is called; or
+    /// a shell of the user whose home the workspace is. What is in a `.git` is known by its name.
     pub(crate) fn is_obeyed(&self, path: &str) -> bool {
-        self.is_in_repository(path) || of_home(path) && is_home(&self.root)
+        let file = Path::new(path);
+        let in_repository = file.ancestors().skip(1).any(|above| {
+            let rest = file.strip_prefix(above).map(|rest| rest.to_string_lossy().into_owned()).unwrap_or_default();
+            of_bare_repository(&rest) && self.exists(&above.join(HEAD))
+        });
+        in_repository || of_home(path) && is_home(&self.root)
     }
 
     /// Opens a folder.
