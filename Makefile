@@ -186,9 +186,10 @@ everything:
 	for form in $(LONG); do printf '%-15s last passed: %s\n' $$form "$$(cat target/passed/$$form 2>/dev/null || echo never)"; done; \
 	[ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
 
-## Attacks and faults at length: docs/robustness.md. Less than 20 minutes.
+## Attacks and faults at length: docs/robustness.md.
 hardening:
-	MAINPATH_HARDENING=1 $(CARGO) test --locked -p mainpath-cli --test it -- hardening:: --nocapture
+	MAINPATH_HARDENING=1 $(CARGO) test --locked -p mainpath-cli --test it -- hardening:: at_once:: --nocapture
+	MAINPATH_HARDENING=1 $(CARGO) test --locked -p mainpath --test it -- first_writes:: deciders:: --nocapture
 	$(passed)
 
 ## Published clients at length: OpenAI's for Python and Node, and Schemathesis with many requests for each operation.

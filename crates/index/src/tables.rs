@@ -134,7 +134,7 @@ pub(crate) fn live(db: &Connection) -> Result<Vec<TraceId>> {
     names(db, "SELECT id FROM trace WHERE live = 1")
 }
 
-/// Whether a process owns it.
+/// Returns true if a process owns it.
 pub(crate) fn set_live(db: &Connection, trace: &TraceId, live: bool) -> Result<()> {
     db.execute("UPDATE trace SET live = ?2 WHERE id = ?1", (trace.as_str(), live)).map(drop)
 }

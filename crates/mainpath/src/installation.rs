@@ -49,7 +49,7 @@ pub struct Installation {
     pub shelf: Option<Shelf>,
     /// Those that are configured and cannot be used: no agent works until that is put right.
     unready: Vec<Unready>,
-    /// Whether commands may run without a sandbox if none can be made.
+    /// True if commands may run without a sandbox if none can be made.
     no_sandbox: bool,
 }
 
@@ -217,7 +217,7 @@ impl Installation {
         Ok((verdict.decision == Decision::Deny).then_some(verdict.reason))
     }
 
-    /// Whether a rule denies an agent of this spec to read a file, wherever it is. Errors: its rules or its folder cannot be read.
+    /// Returns true if a rule denies an agent of this spec to read a file, wherever it is. Errors: its rules or its folder cannot be read.
     pub fn denies_reading(&self, spec: &Spec, file: &Path) -> Result<bool, Error> {
         let workspace = Workspace::new(Path::new(&spec.workspace), self.logs.home.protected())?;
         let policy = Arc::new(self.sources.load_for(spec)?);

@@ -21,7 +21,7 @@ pub struct Start {
     pub env: Vec<(OsString, OsString)>,
     /// Its bounds.
     pub confinement: Confinement,
-    /// Whether a file of the owner names the server: not the workspace's, and not the program that embeds this.
+    /// True if a file of the owner names the server, rather than a file of the workspace or the program that embeds this crate.
     pub is_owned: bool,
 }
 

@@ -21,7 +21,7 @@ pub struct Policy {
     rules: Vec<Arc<Rule>>,
     /// Each has the commands of which a command must be one.
     command_bounds: Vec<Arc<Rule>>,
-    /// Whether rules of a run are read as a log has them.
+    /// True if rules of a run are read as a log has them.
     is_recorded: bool,
     /// Made when it is asked for.
     hash: OnceLock<String>,

@@ -69,7 +69,7 @@ impl Launcher {
         Launcher { may_run_open: accepted, ..self }
     }
 
-    /// Whether the owner accepts that commands run without a sandbox if none can be made.
+    /// Returns true if the owner accepts that commands run without a sandbox if none can be made.
     pub fn may_run_open(&self) -> bool {
         self.may_run_open
     }

@@ -27,7 +27,7 @@ pub(crate) const SECRETS: &[&str] = &[
     ".config/chromium",
 ];
 
-/// Whether a folder, without links, is the home of whoever runs this.
+/// Returns true if a folder, without links, is the home of the user who runs this program.
 pub fn is_home(folder: &Path) -> bool {
     std::env::var_os("HOME").and_then(|home| own_home(&home)).is_some_and(|home| home == folder)
 }

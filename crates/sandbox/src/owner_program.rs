@@ -75,7 +75,7 @@ fn named_paths<'a>(words: &'a [String], folder: &'a Path) -> impl Iterator<Item 
     })
 }
 
-/// Whether a path, with its links followed, is inside the workspace and outside the protected folders.
+/// Returns true if a path, with its links followed, is inside the workspace and outside the protected folders.
 fn is_inside(path: &Path, workspace: &Path, protected: &[PathBuf]) -> bool {
     let path = real(path);
     path.starts_with(real(workspace)) && !protected.iter().any(|folder| path.starts_with(real(folder)))

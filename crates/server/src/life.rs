@@ -206,7 +206,7 @@ impl Runs {
         Ok(())
     }
 
-    /// Whether an earlier process left this run, and it is about to be continued.
+    /// Returns true if an earlier process left this run, and it is about to be continued.
     pub fn is_left(&self, host: &Host, trace: &TraceId) -> bool {
         self.homes().get(&host.home().data).is_some_and(|going| going.left.contains(trace))
     }

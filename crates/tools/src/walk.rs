@@ -125,7 +125,7 @@ impl<'a> Walk<'a> {
         Walk { found: Some((check, true)), ..self }
     }
 
-    /// Whether the rules leave a name out.
+    /// Returns true if the rules leave a name out.
     fn is_withheld(&self, path: &Path) -> bool {
         let Some((check, reads)) = &self.found else { return false };
         let absolute = self.workspace.root().join(path);
@@ -137,7 +137,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Whether a link leads to a name that the rules leave out.
+    /// Returns true if a link leads to a name that the rules leave out.
     fn leads_to_withheld(&self, path: &Path, entry: &Entry) -> bool {
         let resolved = path.to_str().filter(|_| entry.kind == FileType::Symlink);
         let resolved = resolved.and_then(|path| self.workspace.resolve(path).ok());

@@ -176,7 +176,7 @@ impl Workspace {
         beneath(&self.dir, relative, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC).is_ok()
     }
 
-    /// Whether git would obey a file at a path from the root, because of a folder above it that is a repository whatever it is called; or
+    /// Returns true if git would obey a file at a path from the root, because of a folder above it that is a repository whatever it is called; or
     /// a shell of the user whose home the workspace is. What is in a `.git` is known by its name.
     pub(crate) fn is_obeyed(&self, path: &str) -> bool {
         let file = Path::new(path);

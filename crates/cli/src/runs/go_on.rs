@@ -112,7 +112,7 @@ pub struct Continuation {
     pub skill: Option<Mail>,
     /// The message or request.
     pub mail: Option<Mail>,
-    /// Whether to wait while another process drives the trace. Otherwise that is an error.
+    /// True to wait while another process drives the trace; otherwise that is an error.
     pub waits: bool,
 }
 
@@ -150,7 +150,7 @@ pub async fn go_on_with(
     let (Continuing { log, runtime, changed, skills, says_yes }, taken) = loop {
         settled(app, trace).await?;
         let busy = match app.logs.driver(trace)? {
-            // Also where somebody sits at its question: what is decided there holds.
+            // Also if a user is being asked there: that decision counts.
             Some(by) => StoreError::Held { trace: trace.clone(), by }.into(),
             None => {
                 let ready = continuing(app, trace, agent, output, &said, &mut mcp).await?;

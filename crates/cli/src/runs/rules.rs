@@ -28,7 +28,7 @@ pub fn read_named(files: &[PathBuf]) -> Result<Vec<RuleText>, Failure> {
     }
 }
 
-/// Prints what the missing sandbox means for a run that asks nobody.
+/// Prints what a missing sandbox means for a run with `--yes`.
 pub fn tell_sandbox(app: &Installation, mode: ApprovalMode, quiet: bool) {
     if mode == ApprovalMode::Yes
         && !quiet

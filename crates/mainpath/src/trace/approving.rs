@@ -39,7 +39,7 @@ struct Approval {
     arguments: Option<String>,
     /// A rule for what comes later in the trace.
     rule: Option<String>,
-    /// Whether it also holds for a call that was denied.
+    /// True if it also holds for a call that was denied.
     reopens: bool,
 }
 

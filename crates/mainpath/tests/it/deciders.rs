@@ -1,4 +1,4 @@
-//! Several people who decide on one call at once: what happens agrees with what each was told.
+//! Several users decide on one call at once: the outcome agrees with the answer that each of them got.
 
 use crate::support::{Place, WRITE};
 use mainpath::event::RunEvent;
@@ -6,7 +6,7 @@ use mainpath::types::{CallId, EventKind};
 use mainpath::{Error, Trace};
 use std::time::Duration;
 
-/// What one decider did and was told.
+/// A decision and its answer.
 struct Told {
     approves: bool,
     answer: Result<(), Error>,

@@ -148,7 +148,7 @@ impl Pattern {
         }
     }
 
-    /// Whether it is about the text that is written. Such a rule can deny or ask; what may be written is allowed by the file.
+    /// Returns true if it is about the text that is written. Such a rule can deny or ask; what may be written is allowed by the file.
     pub fn is_of_content(&self) -> bool {
         matches!(self.what, What::Content(_))
     }
@@ -218,7 +218,7 @@ fn content<'t>(tool: &'t str, inner: &'t str) -> Option<(&'t str, &'t str)> {
     (name.trim() == "content").then(|| (tools, content.trim()))
 }
 
-/// Whether the arguments of a file tool have it write a text that matches.
+/// Returns true if the arguments of a file tool have it write a text that matches.
 fn writes(glob: &Glob, arguments: &Value) -> bool {
     let edits = arguments.get("edits").and_then(Value::as_array).into_iter().flatten();
     let texts = arguments.get("content").into_iter().chain(edits.filter_map(|edit| edit.get("new_text")));

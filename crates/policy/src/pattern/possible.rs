@@ -24,7 +24,7 @@ const KEYWORDS: [&str; 19] = [
 const OF_FILES: [&str; 10] =
     ["content", "contents", "edits", "file", "file_path", "limit", "new_text", "offset", "old_text", "path"];
 
-/// Whether some call may fit the words of a pattern. `tool`: its own name; `written`: as the pattern has it. Errors: none can; what to
+/// Checks that some call may fit the words of a pattern. `tool`: its own name; `written`: as the pattern has it. Errors: none can; what to
 /// write.
 pub(super) fn check(tool: &str, written: &str, inner: &str) -> Result<(), String> {
     match tool {
@@ -81,7 +81,7 @@ fn command(written: &str, inner: &str) -> Result<(), String> {
     }
 }
 
-/// Whether some command may fit these words. Errors: none can.
+/// Checks that some command may fit these words. Errors: none can.
 pub(crate) fn check_command(words: &str) -> Result<(), String> {
     command("bash", words)
 }
@@ -140,7 +140,7 @@ fn arguments(written: &str, inner: &str) -> Result<(), String> {
     }
 }
 
-/// Whether it looks like `GET,POST`.
+/// Returns true if it looks like `GET,POST`.
 fn is_methods(text: &str) -> bool {
     text.chars().all(|letter| letter.is_ascii_uppercase() || letter == ',')
 }

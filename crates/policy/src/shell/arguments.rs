@@ -51,7 +51,7 @@ pub(super) fn operands(words: &[Word]) -> Vec<&Word> {
     words.iter().enumerate().filter(is_operand).map(|(_, word)| word).collect()
 }
 
-/// Whether a word gives this option: by its letter, also among others, or by its name.
+/// Returns true if a word gives this option: by its letter, also among others, or by its name.
 pub(super) fn has(word: &Word, letter: char, long: &str) -> bool {
     let text = word.text.as_str();
     let named = text.split('=').next().unwrap_or_default();

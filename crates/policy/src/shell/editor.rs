@@ -3,7 +3,7 @@
 /// What may stand for `pick` in a step of a rebase, without running anything.
 const STEPS: [&str; 10] = ["squash", "s", "fixup", "f", "reword", "r", "edit", "e", "drop", "d"];
 
-/// Whether a value for an editor is a program with options, or a `sed` that only replaces the first word of steps.
+/// Returns true if a value for an editor is a program with options, or a `sed` that only replaces the first word of steps.
 pub(super) fn is_plain_editor(value: &str) -> bool {
     let mut words = value.split_whitespace();
     let program = words.next().unwrap_or_default();
@@ -19,7 +19,7 @@ pub(super) fn is_plain_editor(value: &str) -> bool {
     }
 }
 
-/// Whether a command of `sed` is `2,3s/^pick/squash/` or the like.
+/// Returns true if a command of `sed` is `2,3s/^pick/squash/` or the like.
 fn replaces_step(command: &str) -> bool {
     let command = command.trim_start_matches(|letter: char| letter.is_ascii_digit() || matches!(letter, ',' | '$'));
     let Some(parts) = command.strip_prefix("s/").map(|rest| rest.split('/').collect::<Vec<_>>()) else { return false };

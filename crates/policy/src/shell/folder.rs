@@ -10,9 +10,9 @@ const MOST: usize = 8;
 pub(crate) struct WorkFolders {
     /// Paths as the line has them. The first is empty: where the line starts. A `cd` may fail, so none is ever removed.
     paths: Vec<String>,
-    /// Whether it may also be another folder, which only the running shell knows.
+    /// True if it may also be another folder, which only the running shell knows.
     pub unknown: bool,
-    /// Whether a program's bare name may mean a file of any folder.
+    /// True if a program's bare name may mean a file of any folder.
     pub finds_anywhere: bool,
 }
 

@@ -87,7 +87,7 @@ fn run(simple: &Simple) -> Vec<&str> {
     files.chain(recipes(simple)).collect()
 }
 
-/// Whether a command writes a file that its words name; `true` inside: the name may stand inside a script.
+/// Returns true if a command writes a file that its words name; `true` inside: the name may stand inside a script.
 fn writes(simple: &Simple) -> Option<bool> {
     let name = simple.program();
     let prints = || simple.words.iter().any(|word| word.text.starts_with("-fprint") || word.text == "-fls");
@@ -98,13 +98,13 @@ fn writes(simple: &Simple) -> Option<bool> {
     }
 }
 
-/// Whether a command writes files whose names are not among its words.
+/// Returns true if a command writes files whose names are not among its words.
 fn makes(simple: &Simple) -> bool {
     let applies = || simple.words.iter().skip(1).any(|word| matches!(word.text.as_str(), "apply" | "am"));
     MAKERS.contains(&simple.program()) || simple.program() == "git" && applies()
 }
 
-/// Whether a name that is written is that of a file that runs. A run name that begins and ends with a dot is an ending.
+/// Returns true if a name that is written is that of a file that runs. A run name that begins and ends with a dot is an ending.
 fn is_same(written: &str, run: &str) -> bool {
     match run.strip_prefix('.').and_then(|rest| rest.strip_suffix('.')) {
         Some(ending) => written.rsplit_once('.').is_some_and(|(_, end)| end == ending),

@@ -432,7 +432,7 @@ impl Reads for Reader {
     }
 }
 
-/// Whether a path is what every process has, or `-`, and no file.
+/// Returns true if a path is what every process has, or `-`, and no file.
 fn is_device(path: &Word) -> bool {
     path.fixed && matches!(path.text.as_str(), "-" | "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/stdin")
 }

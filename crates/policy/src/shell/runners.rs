@@ -280,7 +280,7 @@ fn telling(name: &str) -> &'static [&'static str] {
     }
 }
 
-/// Whether a text that such a program is given tells that it runs another.
+/// Returns true if a text that such a program is given tells that it runs another.
 pub(super) fn tells(name: &str, text: &str) -> bool {
     let text = text.to_lowercase();
     telling(name).iter().any(|tell| if tell.starts_with('-') { text.starts_with(tell) } else { text.contains(tell) })
@@ -293,7 +293,7 @@ pub(super) fn by_words(name: &str, words: &[Word]) -> Vec<Inner> {
     found.then(|| Inner::Unclear(format!("what {name} runs is not told apart"))).into_iter().collect()
 }
 
-/// Whether such a program takes commands from its standard input.
+/// Returns true if such a program takes commands from its standard input.
 pub(super) fn takes_commands(name: &str) -> bool {
     matches!(name, "sqlite3" | "psql" | "mysql" | "mariadb")
 }

@@ -21,7 +21,7 @@ pub(crate) struct Script {
     pub tainted: Option<String>,
     /// The texts that variables are set to.
     pub(super) values: Vec<String>,
-    /// Whether it holds a text for the standard input of a command.
+    /// True if it holds a text for the standard input of a command.
     pub(super) has_text: bool,
 }
 

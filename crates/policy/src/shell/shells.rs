@@ -7,7 +7,7 @@ use super::runners::{is_input, is_stream};
 /// `-c` gives them a script.
 const SHELLS: [&str; 5] = ["sh", "bash", "dash", "ash", "rbash"];
 
-/// Whether a program is a shell whose language is read here.
+/// Returns true if a program is a shell whose language is read here.
 pub(super) fn is_shell(name: &str) -> bool {
     SHELLS.contains(&name)
 }

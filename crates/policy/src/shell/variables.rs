@@ -114,7 +114,7 @@ const NUMBERS: [&str; 10] = [
     "SRANDOM",
 ];
 
-/// Whether bash evaluates what a variable is set to.
+/// Returns true if bash evaluates what a variable is set to.
 pub(super) fn is_number(name: &str) -> bool {
     NUMBERS.contains(&name)
 }

@@ -467,7 +467,7 @@ fn facts(line: &str) -> CallFacts {
     CallFacts { commands: vec![line.into()], ..call("bash(x)") }
 }
 
-/// Whether a line runs unasked where everything is open but for one denial.
+/// Returns true if a line runs unasked where everything is open but for one denial.
 fn allowed(line: &str, deny: &str) -> bool {
     let policy = bare(&[&format!("deny bash({deny})"), "allow bash(*)"]);
     let line = line.replace("@W", "/work/space");

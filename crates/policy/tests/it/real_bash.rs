@@ -25,7 +25,7 @@ true
 /// What came of a line.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Whether the program that must not run has run.
+    /// True if the program that must not run has run.
     pub ran: bool,
     /// What the line printed.
     pub said: String,

@@ -63,7 +63,7 @@ pub struct WantedRun {
     pub user: Option<String>,
     /// The response that it goes on from.
     pub previous: Option<ResponseId>,
-    /// Whether it goes on without its client.
+    /// True if it continues without its client.
     pub background: bool,
 }
 

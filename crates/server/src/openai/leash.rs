@@ -31,7 +31,7 @@ pub fn dependent<Q, B>(call: &Call<Q, B>, is_background: bool) -> Option<String>
     Some(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Whether the client declares that it sends the request again, as OpenAI's clients do
+/// Returns true if the client declares that it sends the request again, as OpenAI's clients do
 /// (openai 3.57.0 for Python, `openai/_base_client.py`, `_build_headers`).
 pub fn is_retry<Q, B>(call: &Call<Q, B>) -> bool {
     let count = call.headers.get("x-stainless-retry-count").and_then(|value| value.to_str().ok());
