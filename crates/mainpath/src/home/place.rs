@@ -6,6 +6,7 @@ use super::units::Time;
 use crate::Error;
 use mainpath_providers::{Registry, Timeouts};
 use mainpath_runtime::{Vault, Worktrees};
+#[cfg(feature = "home")]
 use mainpath_sandbox::OwnerProgram;
 use mainpath_types::TraceId;
 use sha2::{Digest, Sha256};
@@ -83,6 +84,7 @@ impl Home {
     }
 
     /// A command of the configuration that runs outside the sandbox. It starts in the folder of the configuration.
+    #[cfg(feature = "home")]
     pub(crate) fn owner_program(&self, words: Vec<String>) -> OwnerProgram {
         OwnerProgram::new(words, self.config_dir(), self.protected())
     }
