@@ -8051,7 +8051,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8130,7 +8130,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8207,7 +8207,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8295,7 +8295,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8374,7 +8374,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8448,7 +8448,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8522,7 +8522,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8627,7 +8627,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8730,7 +8730,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8804,7 +8804,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8881,7 +8881,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8986,7 +8986,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9074,7 +9074,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9155,7 +9155,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9229,7 +9229,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9306,7 +9306,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9380,7 +9380,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9471,7 +9471,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9599,7 +9599,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9687,7 +9687,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9781,7 +9781,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9875,7 +9875,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10013,7 +10013,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10117,7 +10117,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10250,7 +10250,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10396,7 +10396,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10502,7 +10502,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10620,7 +10620,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10717,7 +10717,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10854,7 +10854,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11000,7 +11000,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11111,7 +11111,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11248,7 +11248,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11358,7 +11358,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11495,7 +11495,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11598,7 +11598,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11736,7 +11736,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11893,7 +11893,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12050,7 +12050,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12196,7 +12196,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12300,7 +12300,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12434,7 +12434,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12587,7 +12587,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12744,7 +12744,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12901,7 +12901,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13004,7 +13004,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13141,7 +13141,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13283,7 +13283,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13386,7 +13386,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13480,7 +13480,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13598,7 +13598,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13721,7 +13721,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13779,7 +13779,7 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13896,7 +13896,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14038,7 +14038,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description The server is about to end, or has too much to do */
+            /** @description The server stops before the run has ended; The server is about to end, or has too much to do */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14121,7 +14121,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description The server is about to end, or has too much to do */
+            /** @description The server stops before the run has ended; The server is about to end, or has too much to do */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14215,7 +14215,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description The server is about to end, or has too much to do */
+            /** @description The server stops before the run has ended; The server is about to end, or has too much to do */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14339,7 +14339,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description The server is about to end, or has too much to do */
+            /** @description The server stops before the run has ended; The server is about to end, or has too much to do */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14450,7 +14450,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description The server is about to end, or has too much to do */
+            /** @description The server stops before the run has ended; The server is about to end, or has too much to do */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14571,7 +14571,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description The server is about to end, or has too much to do */
+            /** @description The server stops before the run has ended; The server is about to end, or has too much to do */
             503: {
                 headers: {
                     [name: string]: unknown;
