@@ -16,7 +16,7 @@ const FILES: usize = 16;
 /// The media types of sound that models take.
 const SOUNDS: [&str; 6] = ["audio/wav", "audio/x-wav", "audio/mpeg", "audio/mp3", "audio/ogg", "audio/flac"];
 
-/// What the rules say of reading a resource, where it is a file of this machine.
+/// The verdict on reading a resource that is a file of this machine.
 pub(crate) fn judge_resource(ctx: &ToolContext, uri: &str) -> Decision {
     let path =
         reqwest::Url::parse(uri).ok().filter(|url| url.scheme() == "file").and_then(|url| url.to_file_path().ok());

@@ -82,6 +82,11 @@ pub enum Found {
     Unreadable(TraceId, Error),
 }
 
+/// Returns true for a run that no process drives and that has not ended.
+fn is_open(status: &Status) -> bool {
+    matches!(status, Status::Interrupted | Status::Waiting(_))
+}
+
 /// The marks of the runs of this host.
 fn marks(host: &Host) -> Marks {
     Marks::of(&host.home().data)
@@ -212,17 +217,18 @@ impl Runs {
     }
 
     /// The run that the end of an earlier process cut off in the last ten minutes, while a client waited for it with a request of this
-    /// hash. It is found once. Errors: its log cannot be read.
-    pub async fn take_cut_off(&self, host: &Host, request: &str, now: Millis) -> Result<Option<Trace>, Error> {
-        let data = &host.home().data;
-        let Some(id) = self.homes().get_mut(data).and_then(|going| going.cut_off.remove(request)) else {
-            return Ok(None);
-        };
+    /// hash. It is found once; one whose log cannot be read is not found.
+    pub async fn take_cut_off(&self, host: &Host, request: &str, now: Millis) -> Option<Trace> {
+        let id = self.homes().get_mut(&host.home().data)?.cut_off.remove(request)?;
         let _ = marks(host).end(&id);
-        let trace = host.trace(&id).await?;
-        let last = trace.log(1).await?.events.last().map_or(0, |event| event.ts);
-        let is_open = trace.status().await? == Status::Interrupted && now.saturating_sub(last) <= CUT_OFF_FOR;
-        Ok(Some(trace).filter(|_| is_open))
+        let trace = host.trace(&id).await.ok()?;
+        let last = trace.log(1).await.ok()?.events.last().map_or(0, |event| event.ts);
+        let is_open = is_open(&trace.status().await.ok()?) && now.saturating_sub(last) <= CUT_OFF_FOR;
+        Some(trace).filter(|_| is_open)
+    }
+
+    fn is_followed(&self, host: &Host, trace: &TraceId) -> bool {
+        self.homes().get(&host.home().data).is_some_and(|going| going.followed.contains(trace))
     }
 
     /// Goes on with what an earlier process left, so many at once. `told` hears of each.
@@ -240,10 +246,15 @@ impl Runs {
             let permit = Arc::clone(&room).acquire_owned().await;
             self.queued.fetch_sub(1, Ordering::Relaxed);
             let Ok(permit) = permit else { return Ok(()) };
-            let taken_up = self.take_up(host, &mark).await;
+            // Its client has joined it since the marks were read.
+            let taken_up = match self.is_followed(host, &mark.trace) {
+                true => None,
+                false => Some(self.take_up(host, &mark).await),
+            };
             if let Some(going) = self.homes().get_mut(&host.home().data) {
                 going.left.remove(&mark.trace);
             }
+            let Some(taken_up) = taken_up else { continue };
             match taken_up {
                 Ok(Some(Found::GoesOn(trace))) => {
                     let mut phases = host.runtime().phase(host.whose(), &trace);
@@ -280,8 +291,7 @@ impl Runs {
             return Err(Error::failed(format!("its log is damaged: {damage}")));
         }
         if mark.request.is_some() {
-            let is_open = found.status().await? == Status::Interrupted;
-            return Ok(is_open.then_some(Found::CutOff(trace)));
+            return Ok(is_open(&found.status().await?).then_some(Found::CutOff(trace)));
         }
         let deaths = match found.status().await? {
             Status::Interrupted if mark.rested => 0,

@@ -18,7 +18,7 @@ pub struct AttachArgs {
 }
 
 impl AttachArgs {
-    /// What is attached, each with its flag: images first.
+    /// The attachments, each with its flag: images first.
     pub fn named(&self) -> impl Iterator<Item = (&'static str, &OsString)> {
         let images = self.image.iter().map(|named| ("--image", named));
         images.chain(self.file.iter().map(|named| ("--file", named)))

@@ -105,7 +105,7 @@ fn keep(agent: &mut AgentArgs, spec: &Spec, run: Option<u32>) {
     agent.park |= !agent.yes && spec.mode == ApprovalMode::Ask;
 }
 
-/// What is sent to a trace that continues.
+/// The mail with which a trace continues.
 #[derive(Default)]
 pub struct Continuation {
     /// A skill that is loaded first.
@@ -127,7 +127,7 @@ pub async fn go_on(
     go_on_with(app, trace, agent, output, Continuation { mail, ..Continuation::default() }).await
 }
 
-/// What a trace continues with.
+/// A checked continuation of a trace.
 struct Continuing {
     log: ReadLog,
     runtime: Runtime,

@@ -43,7 +43,7 @@ impl Far {
         self.server.received().iter().filter(|request| request.path.contains(path)).count()
     }
 
-    /// The last run was ended, and so was the wait: the stop was sent, and nobody knows whether it is obeyed.
+    /// The last run was ended, and so was the wait: the stop was sent but not confirmed.
     fn was_stopped(&self, problem: &str) {
         let host = self.server.url().replace("http://", "");
         let ended = handed(&self.place, &newest(&self.place));

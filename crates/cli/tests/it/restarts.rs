@@ -217,6 +217,36 @@ fn a_client_that_declares_no_retry_gets_a_new_run_that_names_the_one_cut_off() {
 }
 
 #[test]
+fn a_client_that_retries_joins_a_run_that_waits_for_an_approval() {
+    let (place, gate) = (Place::new(), Gate::default());
+    gate.open();
+    let (model, served) = (writing(&gate), serve(&place));
+    let address = served.address.clone();
+    let ask = |served: &Served, count: &str| {
+        let body = json!({"model": model.model(), "messages": [{"role": "user", "content": "Write."}]}).to_string();
+        let mut command = Command::new("curl");
+        command.args(["-s", &format!("http://{address}/v1/chat/completions"), "-H", "content-type: application/json"]);
+        command.args(["-H", &format!("authorization: Bearer {}", served.key), "-H", "mainpath-approvals: ask"]);
+        command.args(["-H", &format!("x-stainless-retry-count: {count}"), "-d", &body]);
+        Process::start(command)
+    };
+    let asked = || place.ok(&["ls"]).contains("waiting");
+    let mut first = ask(&served, "0");
+    wait_until("it waits for an approval", asked);
+    served.process.kill();
+    first.end();
+    let served = serve_at(&place, &address);
+    let mut second = ask(&served, "1");
+    for line in ["x\n", "x\nx\n", "x\nx\nx\n"] {
+        wait_until("its call waits", || place.run(&["approve", "--yes"]).code == 0);
+        wait_until("the call is made", || place.text("effects") == line);
+    }
+    let done = second.end();
+    assert!(done.out.contains("Done."), "{done:#?}");
+    assert_eq!((place.text("effects").as_str(), place.traces().len()), ("x\nx\nx\n", 1));
+}
+
+#[test]
 fn a_restart_costs_nothing() {
     let (place, gates) = (Place::new(), [Gate::default(), Gate::default()]);
     let waits = gates.clone();

@@ -40,7 +40,7 @@ fn without_a_sandbox_commands_run_where_the_owner_accepts_that() {
     place.config("no_sandbox = true\n");
     let (done, _) = run(&place, &["--yes"]);
     assert_eq!((done.code, place.text("ran").as_str()), (0, "ran\nran\n"), "{done:#?}");
-    // Without --yes nobody has allowed them.
+    // Without --yes they are not allowed.
     let (done, _) = run(&place, &[]);
     assert_eq!(place.text("ran"), "ran\nran\n", "{done:#?}");
 }

@@ -15,7 +15,7 @@ pub(crate) struct Called<'a> {
     pub timeout: Duration,
 }
 
-/// What programs and addresses of the configuration are called with.
+/// The parts with which programs and addresses of the configuration are called.
 #[derive(Clone, Copy)]
 pub(crate) struct CallParts<'a> {
     pub launcher: &'a Launcher,

@@ -1,4 +1,4 @@
-//! Patterns that no call can fit: their authors meant something else, and are told what to write.
+//! Patterns that no call can match. The error states what to write instead.
 
 /// Tools of Mainpath's own that have neither files nor commands nor addresses: only their arguments can be compared.
 const OF_ARGUMENTS: [&str; 10] = [

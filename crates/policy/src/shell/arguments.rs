@@ -2,7 +2,7 @@
 
 use super::{File, Word};
 
-/// What a command does to files by its words.
+/// The effects of a command's words on files.
 #[derive(Default)]
 pub(super) struct Touched {
     /// Files whose handling is what its program is for: they need no permission besides the command's.

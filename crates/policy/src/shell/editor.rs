@@ -1,6 +1,6 @@
 //! Editors that git starts: one that writes text by itself could write `exec` steps into a rebase.
 
-/// What may stand for `pick` in a step of a rebase, without running anything.
+/// The words for steps of a rebase that run no program.
 const STEPS: [&str; 10] = ["squash", "s", "fixup", "f", "reword", "r", "edit", "e", "drop", "d"];
 
 /// Returns true if a value for an editor is a program with options, or a `sed` that only replaces the first word of steps.

@@ -49,7 +49,7 @@ const RECIPES: [(&[&str], &[&str]); 9] = [
     (&["psql"], &[".psqlrc"]),
 ];
 
-/// What a shell reads when it starts interactively or as a login shell.
+/// The files that a shell reads when it starts interactively or as a login shell.
 const START_FILES: [&str; 5] = [".bashrc", ".bash_profile", ".bash_login", ".profile", ".bash_logout"];
 
 /// Subcommands of package managers that run nothing of a package.
@@ -76,7 +76,7 @@ pub(crate) fn unversioned(name: &str) -> &str {
     if short.is_empty() { name } else { short }
 }
 
-/// Which of a command's words may name a file that it runs as a program or as a script.
+/// The words of a command that may name a file that it runs as a program or script.
 pub(crate) fn files_run(simple: &Simple) -> Vec<usize> {
     let Some((program, rest)) = simple.words.split_first() else { return Vec::new() };
     let name = simple.program();

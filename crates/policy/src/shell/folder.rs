@@ -2,7 +2,7 @@
 
 use super::Word;
 
-/// The most folders that are told apart.
+/// The maximum number of distinct folders.
 const MOST: usize = 8;
 
 /// The folders in which a command may run, seen from where the line starts.

@@ -3,7 +3,7 @@
 use super::arguments::{Touched, operands, read, values, written};
 use super::{File, Word};
 
-/// What an option has its program do.
+/// The effect of an option.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Does {
     /// It writes a file, which is what the program is for.

@@ -121,7 +121,7 @@ fn pattern(text: &str) -> Option<Glob> {
     Glob::word(last(text)).ok().filter(|_| is_pattern)
 }
 
-/// What may be a name of a file in a text.
+/// The words of a text that may be file names.
 fn names(text: &str) -> impl Iterator<Item = &str> {
     text.split(|letter: char| !letter.is_alphanumeric() && !"._-+@%~".contains(letter)).filter(|name| !name.is_empty())
 }

@@ -93,7 +93,7 @@ pub(super) fn in_options(name: &str, words: &[Word]) -> Vec<Inner> {
     inner
 }
 
-/// What options of `go` run; they take one dash or two (`go help build`, 1.22).
+/// The programs that options of `go` run; they take one dash or two (`go help build`, 1.22).
 pub(super) fn go(words: &[Word]) -> Vec<Inner> {
     let unclear = || Inner::Unclear("what go runs is not written out".into());
     let mut inner = Vec::new();
@@ -133,7 +133,7 @@ const HARMLESS_OF_APT: [&str; 11] = [
     "dpkg::use-pty",
 ];
 
-/// What settings on the command line of `apt` run.
+/// The programs that settings on the command line of `apt` run.
 pub(super) fn apt(words: &[Word]) -> Vec<Inner> {
     let setting = |(at, word): (usize, &Word)| {
         let text = word.text.as_str();
@@ -286,7 +286,7 @@ pub(super) fn tells(name: &str, text: &str) -> bool {
     telling(name).iter().any(|tell| if tell.starts_with('-') { text.starts_with(tell) } else { text.contains(tell) })
 }
 
-/// What such a program runs by its words.
+/// The commands that the words of such a program run.
 pub(super) fn by_words(name: &str, words: &[Word]) -> Vec<Inner> {
     let has_option = name != "cargo" || words.iter().any(|word| word.text.starts_with("--config"));
     let found = has_option && words.iter().any(|word| tells(name, &word.text));

@@ -12,7 +12,7 @@ pub(super) fn is_shell(name: &str) -> bool {
     SHELLS.contains(&name)
 }
 
-/// What the words after a shell's name have it run.
+/// The commands in the words after a shell's name.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ShellRuns {
     Nothing,

@@ -22,7 +22,7 @@ done
 true
 "#;
 
-/// What came of a line.
+/// The outcome of a line.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// True if the program that must not run has run.

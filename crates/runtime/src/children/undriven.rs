@@ -21,7 +21,7 @@ const SELDOM: Duration = Duration::from_secs(15 * 60);
 /// A log that does not grow is read again this often all the same.
 const LOOK: Duration = Duration::from_secs(30);
 
-/// What is known of who drives a remote child.
+/// The state of the check that a process drives a remote child.
 pub(super) struct Undriven {
     noes: u32,
     is_reported: bool,

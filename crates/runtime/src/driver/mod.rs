@@ -126,7 +126,7 @@ struct Task {
     text: String,
 }
 
-/// What a driver expects of the trace that it takes.
+/// The state in which a driver expects the trace that it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opening {
     /// There is none of this id yet. What a cut first write left counts as none.

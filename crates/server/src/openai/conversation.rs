@@ -125,7 +125,7 @@ pub async fn begin<Q, B>(call: &Call<Q, B>, wanted: WantedRun) -> Result<BegunRu
     let slot = call.app.runs.room(&call.host)?;
     let request = dependent(call, wanted.background);
     let cut_off = match &request {
-        Some(request) => call.app.runs.take_cut_off(&call.host, request, call.app.now()).await?,
+        Some(request) => call.app.runs.take_cut_off(&call.host, request, call.app.now()).await,
         None => None,
     };
     if let Some(trace) = cut_off.as_ref().filter(|_| is_retry(call)) {
