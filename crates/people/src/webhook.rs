@@ -6,8 +6,9 @@ use crate::signature::{key, sign, verify};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
 use mainpath_net::{Ask, Caps, Client, NotReady, Secret};
+use mainpath_tools::unique_json;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error};
 use serde_json::{Value, json};
 use std::time::Duration;
 use url::Url;
@@ -122,10 +123,13 @@ struct WordBody {
     trace: Option<String>,
 }
 
-/// Reads a body that is an object: fields without names would be taken for these in their order. Errors: it is none.
+/// Reads a body that is an object: the elements of an array would be taken for its fields in their order. Errors: it is none, or names a
+/// field twice.
 fn object<T: DeserializeOwned>(body: &[u8]) -> serde_json::Result<T> {
-    let fields: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(body)?;
-    serde_json::from_value(fields.into())
+    match unique_json(body)? {
+        Value::Object(fields) => T::deserialize(fields),
+        _ => Err(serde_json::Error::custom("it is not an object")),
+    }
 }
 
 /// Reads a message of another system's agent, once it is known to be genuine and new. Errors: it is not, or is no such message.

@@ -13,8 +13,11 @@ use base64::engine::general_purpose::STANDARD;
 use cbc::cipher::block_padding::Pkcs7;
 use cbc::cipher::{BlockModeDecrypt, KeyIvInit};
 use http::HeaderMap;
+use mainpath_tools::unique_json;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+
+const SIGNATURE: &str = "x-lark-signature";
 
 /// What a genuine callback says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,44 +60,70 @@ fn refused(status: u16, why: impl Into<String>) -> Refused {
 }
 
 /// Reads a callback. Errors: it is not genuine, too old, or nothing that the platform posts.
+///
+/// Nothing of an encrypted body is decrypted before its signature is checked, except where it has none: then it can only be the check of an
+/// address, and everything else gets the same answer. Two answers would say whether the padding was right, and that decrypts a body without
+/// the key.
 pub(crate) fn read(check: &Check<'_>, headers: &HeaderMap, body: &[u8], now: u64) -> Result<Callback, Refused> {
-    let Check { encrypt_key, verification_token } = *check;
-    if encrypt_key.is_none() && verification_token.is_none() {
-        return Err(refused(403, "replies by Feishu need encrypt_key or verification_token in [people.feishu]"));
-    }
-    let not_json = |_| refused(400, "the body is not JSON");
-    let outer: Value = serde_json::from_slice(body).map_err(not_json)?;
-    let inner = match (outer["encrypt"].as_str(), encrypt_key) {
-        (Some(text), Some(key)) => {
-            let bytes = decrypted(key, text).ok_or_else(|| refused(401, "the body cannot be decrypted"))?;
-            serde_json::from_slice(&bytes).map_err(not_json)?
+    let outer = unique_json(body).map_err(|error| refused(400, format!("the body is not JSON: {error}")))?;
+    match (check.encrypt_key, outer["encrypt"].as_str()) {
+        (Some(key), Some(text)) if headers.contains_key(SIGNATURE) => {
+            check_signature(key, headers, body, now)?;
+            let event = opened(key, text).ok_or_else(|| refused(401, "the body cannot be decrypted to JSON"))?;
+            check_token(check, &event)?;
+            Ok(understood(&event))
         }
-        (Some(_), None) => return Err(refused(403, "the body is encrypted; set encrypt_key in [people.feishu]")),
-        // With a key the platform encrypts all that it posts.
-        (None, Some(_)) => return Err(refused(401, "the body is not encrypted")),
-        (None, None) => outer,
-    };
-    let token = inner["header"]["token"].as_str().or_else(|| inner["token"].as_str()).unwrap_or_default();
-    if let Some(wanted) = verification_token.filter(|wanted| !same(wanted, token)) {
-        let _ = wanted;
-        return Err(refused(401, "the verification token is wrong"));
-    }
-    if inner["type"] == "url_verification" {
-        // Whoever could encrypt it, or knows the token, has the key.
-        return Ok(Callback::Challenge(inner["challenge"].as_str().unwrap_or_default().into()));
-    }
-    match encrypt_key {
-        Some(key) => check_signature(key, headers, body, now)?,
-        // Without a signature, the time that the event itself says.
-        None => {
-            let created = inner["header"]["create_time"].as_str().and_then(|text| text.parse::<u64>().ok());
-            // Milliseconds; callbacks of cards have microseconds.
-            let seconds = created.map(|time| if time > 100_000_000_000_000 { time / 1_000_000 } else { time / 1_000 });
-            let at = seconds.ok_or_else(|| refused(401, "it does not say when it was made (create_time)"))?;
-            check_age(at, now).map_err(|why| refused(401, why))?;
+        (Some(key), Some(text)) => {
+            let event = opened(key, text).filter(|event| check_token(check, event).is_ok());
+            event.as_ref().and_then(challenge).ok_or_else(|| refused(401, "the signature is missing"))
+        }
+        (None, Some(_)) => Err(refused(403, "the body is encrypted; set encrypt_key in [people.feishu]")),
+        // With a key the platform encrypts everything that it posts.
+        (Some(_), None) => Err(refused(401, "the body is not encrypted")),
+        (None, None) if check.verification_token.is_none() => {
+            Err(refused(403, "replies by Feishu need encrypt_key or verification_token in [people.feishu]"))
+        }
+        (None, None) => {
+            check_token(check, &outer)?;
+            if let Some(challenge) = challenge(&outer) {
+                return Ok(challenge);
+            }
+            check_created(&outer, now)?;
+            Ok(understood(&outer))
         }
     }
-    Ok(reply(&inner).map_or(Callback::Other, Callback::Reply))
+}
+
+/// The event in an encrypted body. `None`: it was not encrypted with this key, or is not JSON.
+fn opened(key: &str, text: &str) -> Option<Value> {
+    unique_json(decrypted(key, text)?).ok()
+}
+
+fn check_token(check: &Check<'_>, event: &Value) -> Result<(), Refused> {
+    let token = event["header"]["token"].as_str().or_else(|| event["token"].as_str()).unwrap_or_default();
+    match check.verification_token {
+        Some(expected) if !same(expected, token) => Err(refused(401, "the verification token is wrong")),
+        _ => Ok(()),
+    }
+}
+
+/// The check of an address. Whoever could encrypt it, or knows the token, has the key.
+fn challenge(event: &Value) -> Option<Callback> {
+    (event["type"] == "url_verification")
+        .then(|| Callback::Challenge(event["challenge"].as_str().unwrap_or_default().into()))
+}
+
+fn understood(event: &Value) -> Callback {
+    challenge(event).or_else(|| reply(event).map(Callback::Reply)).unwrap_or(Callback::Other)
+}
+
+/// Without a signature, the time that the event itself states counts.
+fn check_created(event: &Value, now: u64) -> Result<(), Refused> {
+    let created = event["header"]["create_time"].as_str().and_then(|text| text.parse::<u64>().ok());
+    // Milliseconds; callbacks of cards have microseconds.
+    let seconds = created.map(|time| if time > 100_000_000_000_000 { time / 1_000_000 } else { time / 1_000 });
+    let at = seconds.ok_or_else(|| refused(401, "it does not say when it was made (create_time)"))?;
+    check_age(at, now).map_err(|why| refused(401, why))
 }
 
 fn check_signature(key: &str, headers: &HeaderMap, body: &[u8], now: u64) -> Result<(), Refused> {
@@ -105,7 +134,7 @@ fn check_signature(key: &str, headers: &HeaderMap, body: &[u8], now: u64) -> Res
         hash.update(part);
     }
     let hash: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    if !same(&hash, &header("x-lark-signature").to_ascii_lowercase()) {
+    if !same(&hash, &header(SIGNATURE).to_ascii_lowercase()) {
         return Err(refused(401, "the signature is wrong"));
     }
     let at = timestamp.parse().map_err(|_| refused(401, "x-lark-request-timestamp is not a number of seconds"))?;

@@ -112,18 +112,62 @@ fn what_is_forged_old_or_in_the_clear_is_refused() {
         assert_eq!(clerk.taken(), []);
         (status, told["error"].as_str().unwrap().to_string())
     };
-    let wrong = (401, "the signature is wrong".to_string());
-    assert_eq!(refused(&HeaderMap::new(), &body, NOW), wrong);
-    assert_eq!(refused(&signed(b"another body", NOW), &body, NOW), wrong);
+    assert_eq!(refused(&HeaderMap::new(), &body, NOW), (401, "the signature is missing".into()));
+    assert_eq!(refused(&signed(b"another body", NOW), &body, NOW), (401, "the signature is wrong".into()));
     assert_eq!(refused(&signed(&body, NOW), &body, NOW + 301), (401, "it is older than 5 minutes".into()));
     let clear = said("text", r#"{"text":"yes"}"#).to_string().into_bytes();
     assert_eq!(refused(&signed(&clear, NOW), &clear, NOW), (401, "the body is not encrypted".into()));
     let garbage = br#"{"encrypt":"AAAA"}"#;
-    assert_eq!(refused(&signed(garbage, NOW), garbage, NOW), (401, "the body cannot be decrypted".into()));
-    assert_eq!(refused(&signed(b"[", NOW), b"[", NOW), (400, "the body is not JSON".into()));
+    assert_eq!(refused(&signed(garbage, NOW), garbage, NOW), (401, "the body cannot be decrypted to JSON".into()));
+    let (status, why) = refused(&signed(b"[", NOW), b"[", NOW);
+    assert!((status, why.starts_with("the body is not JSON: ")) == (400, true), "{status} {why}");
     let none = Keys { has_feishu: true, ..Keys::default() };
     let (status, _) = take("/people/feishu", &signed(&clear, NOW), &clear, none, &clerk, NOW);
     assert_eq!((status, clerk.taken().len()), (403, 0), "without any key nobody is believed");
+}
+
+/// Whoever recorded an encrypted body could read it byte by byte if a right padding had an answer of its own.
+#[test]
+fn every_changed_body_gets_the_same_answer_whatever_its_padding_is() {
+    let body = encrypted(&said("text", r#"{"text":"yes"}"#));
+    let recorded: Value = serde_json::from_slice(&body).unwrap();
+    let bytes = STANDARD.decode(recorded["encrypt"].as_str().unwrap()).unwrap();
+    let clerk = Clerk::new(Taken::Recorded("t/2.0".into()));
+    let wrong_signature = {
+        let mut headers = signed(&body, NOW);
+        headers.insert("x-lark-signature", HeaderValue::from_static("0000"));
+        headers
+    };
+    for (headers, why) in [(HeaderMap::new(), "the signature is missing"), (wrong_signature, "the signature is wrong")]
+    {
+        let mut answers = std::collections::BTreeMap::new();
+        for changed in 0..=255_u8 {
+            // The last byte of the block before the last decides what padding is seen.
+            let mut bytes = bytes.clone();
+            let place = bytes.len() - 17;
+            bytes[place] ^= changed;
+            let body = json!({"encrypt": STANDARD.encode(bytes)}).to_string();
+            let told = take("/people/feishu", &headers, body.as_bytes(), keys(), &clerk, NOW);
+            *answers.entry((told.0, told.1["error"].as_str().unwrap_or_default().to_string())).or_insert(0) += 1;
+        }
+        assert_eq!(answers, [((401, why.to_string()), 256)].into());
+    }
+    assert_eq!(clerk.taken(), []);
+}
+
+#[test]
+fn a_body_that_names_a_field_twice_is_refused() {
+    let clerk = Clerk::new(Taken::Recorded("t/2.0".into()));
+    let keys = Keys { has_feishu: true, verification_token: Some("t"), ..Keys::default() };
+    let once = said("text", r#"{"text":"yes"}"#).to_string();
+    let twice = once.replace(r#""open_id":"ou_lan""#, r#""open_id":"ou_other","open_id":"ou_lan""#);
+    assert_ne!(once, twice);
+    let told = take("/people/feishu", &HeaderMap::new(), twice.as_bytes(), keys, &clerk, NOW);
+    let why = told.1["error"].as_str().unwrap();
+    assert!(told.0 == 400 && why.starts_with("the body is not JSON: the name \"open_id\" is there twice"), "{told:?}");
+    assert_eq!(clerk.taken(), []);
+    assert_eq!(take("/people/feishu", &HeaderMap::new(), once.as_bytes(), keys, &clerk, NOW), (200, json!({})));
+    assert_eq!(clerk.taken().len(), 1);
 }
 
 #[test]

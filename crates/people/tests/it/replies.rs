@@ -81,6 +81,9 @@ fn a_genuine_message_of_an_agent_is_handed_on_and_answered_by_what_became_of_it(
     assert_eq!(send("m4", to("full disk")), (503, json!({"error": "no space is left"})));
     assert_eq!(send("m5", json!({"from_agent_id": "", "content": "x", "trace": "t"})).0, 400);
     assert_eq!(send("m5", json!({"from_agent_id": "x", "content": "x"})).0, 400);
+    let twice = r#"{"from_agent_id":"x","content":"a","content":"b","trace":"t"}"#;
+    let signed = headers(&sign("a secret", "m7", 1_000, twice.as_bytes()));
+    assert_eq!(take("/webhook/a2a-messages", &signed, twice.as_bytes(), KEYS, &clerk, 1_000).0, 400);
     let first = AgentWord {
         from: "reviewer".into(),
         trace: "t".into(),
@@ -132,6 +135,8 @@ fn a_number_is_an_answer_and_nothing_else_that_is_no_text() {
         r#"{"question":"t/2.0","answer":" "}"#,
         r#"{"question":"t/2.0","answer":true}"#,
         r#"{"question":"t/2.0","answer":"x","approve":true}"#,
+        r#"{"question":"t/2.0","answer":"no","answer":"yes"}"#,
+        r#"{"question":"t/1.0","question":"t/2.0","answer":"yes"}"#,
     ] {
         let ((status, _), taken) = reply(body, Taken::NotTheirs);
         assert_eq!((status, taken.len()), (400, 0), "{body}");
