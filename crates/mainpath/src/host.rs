@@ -81,13 +81,14 @@ impl Host {
         Host::of(Installation::open()?, None)
     }
 
-    /// The same with the MCP servers of a folder. What is wrong with one of them is told, a line each, and the others are used.
+    /// The same for agents that work in these folders, with the MCP servers of the first. What is wrong with one of them is told, a line each, and the others are used.
     #[cfg(feature = "home")]
     pub async fn from_home_in(
-        folder: &Path,
+        workspaces: &[std::path::PathBuf],
         tell: impl Fn(&str) + Send + Sync + Clone + 'static,
     ) -> Result<Host, Error> {
-        let installation = Installation::open()?;
+        let installation = Installation::open_for(workspaces)?;
+        let folder = workspaces.first().ok_or_else(|| Error::invalid("no folder to work in"))?;
         let servers = servers::connect(&installation, folder, None, None, tell).await?;
         Host::of(installation, servers)
     }

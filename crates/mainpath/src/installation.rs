@@ -59,6 +59,13 @@ impl Installation {
         Installation::on(Logs::open()?)
     }
 
+    /// The same where agents also work in these folders.
+    pub(crate) fn open_for(workspaces: &[PathBuf]) -> Result<Installation, Error> {
+        let mut home = Home::find()?;
+        home.workspaces.extend_from_slice(workspaces);
+        Installation::on(Logs::open_in(home)?)
+    }
+
     /// An installation in a folder of its own: data and configuration, and nothing of the person's home. No tool may touch it, nor what is
     /// `around`.
     pub fn open_in(folder: &Path, around: Vec<PathBuf>) -> Result<Installation, Error> {

@@ -1,8 +1,10 @@
 //! What a process is shut into, as data.
 
-use crate::guard::{Guard, begin};
+use crate::guard::{Guard, begin, of_reading};
 use crate::planted::Watch;
+use crate::sockets::names_in;
 use mainpath_types::{Confinement, FileAccess};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// What a process is shut into.
@@ -48,12 +50,19 @@ impl Cage {
     /// The same with what is to be guarded now, and what to compare with after the command.
     pub(crate) fn guarded(&self) -> (Cage, Option<Watch>) {
         let mut cage = self.clone();
-        let writable = cage.bounds.as_mut().filter(|bounds| bounds.confinement.files == FileAccess::WorkspaceWrite);
-        let watch = writable.map(|bounds| {
-            let (watch, guards) = begin(&bounds.workspace, &bounds.own);
-            bounds.guards = guards;
-            watch
-        });
+        let Some(Bounds { confinement, workspace, own, guards, .. }) = &mut cage.bounds else { return (cage, None) };
+        // With a network, a command reaches programs of the machine anyway.
+        let sockets = || if confinement.network { BTreeSet::new() } else { names_in(workspace) };
+        let mut watch = None;
+        *guards = match confinement.files {
+            FileAccess::ReadOnly => of_reading(workspace, own, &sockets()),
+            FileAccess::WorkspaceWrite => {
+                let (begun, guards) = begin(workspace, own, &sockets());
+                watch = Some(begun);
+                guards
+            }
+            FileAccess::Full => Vec::new(),
+        };
         (cage, watch)
     }
 

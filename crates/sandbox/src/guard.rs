@@ -1,6 +1,8 @@
 //! Files of a workspace that other programs run by themselves: a shell that starts there, an editor that opens the folder, an
 //! agent, git. An agent that writes them makes its user run them outside the cage.
 //!
+//! And sockets of other programs in the workspace, through which a command without a network would reach them.
+//!
 //! Held inside the cage: the guarded names at the workspace's top, what they lead to if they are links, and git's own of the
 //! repositories called `.git` at its top and up to two levels down, their submodules, and where a `.git` that is a file or a
 //! link leads. Whatever else there is of the kind, at any depth, is compared before and after a command (`planted/`).
@@ -15,6 +17,7 @@ use crate::short_text::{LINE, text_of};
 use mainpath_types::{GUARDED, GUARDED_ANYWHERE, OF_REPOSITORY, REPOSITORY};
 use rustix::fs::{Mode, OFlags, ResolveFlags, mkdirat, openat2};
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -34,11 +37,26 @@ pub(crate) enum Guard {
     Pinned(PathBuf),
     /// Nor changed.
     ReadOnly(PathBuf),
+    /// Nothing is there.
+    Hidden(PathBuf),
 }
 
-/// Looks before a command: what is to be guarded, and what to compare with after it. `own`: Mainpath's own folders, of which
-/// the first keeps what is taken aside.
-pub(crate) fn begin(workspace: &Path, own: &[PathBuf]) -> (Watch, Vec<Guard>) {
+/// Looks before a command that only reads: what is to be guarded. `sockets`: file names of the machine's sockets that it must not reach.
+pub(crate) fn of_reading(workspace: &Path, own: &[PathBuf], sockets: &BTreeSet<OsString>) -> Vec<Guard> {
+    // Looking through the workspace takes a while.
+    match sockets.is_empty() {
+        true => Vec::new(),
+        false => hidden(search(workspace, own, false).sockets, sockets).collect(),
+    }
+}
+
+fn hidden(found: Vec<PathBuf>, sockets: &BTreeSet<OsString>) -> impl Iterator<Item = Guard> {
+    found.into_iter().filter(|path| path.file_name().is_some_and(|name| sockets.contains(name))).map(Guard::Hidden)
+}
+
+/// Looks before a command that may write: what is to be guarded, and what to compare with after it. `own`: Mainpath's own folders, of
+/// which the first keeps what is taken aside. `sockets`: as for one that only reads.
+pub(crate) fn begin(workspace: &Path, own: &[PathBuf], sockets: &BTreeSet<OsString>) -> (Watch, Vec<Guard>) {
     let is_home = is_home(workspace);
     prepare(workspace, is_home);
     let found = search(workspace, own, is_home);
@@ -49,8 +67,9 @@ pub(crate) fn begin(workspace: &Path, own: &[PathBuf]) -> (Watch, Vec<Guard>) {
     let repositories = found.repositories.iter().filter(called_git).chain(&found.pointers);
     repositories.filter(|path| is_near(workspace, path)).for_each(|path| holding.repository(path));
     let told = if is_home { SECRETS.iter().map(|name| workspace.join(name)).collect() } else { Vec::new() };
-    let Holding { held, guards, .. } = holding;
+    let Holding { held, mut guards, .. } = holding;
     let seen = Seen::of(workspace, &found, &held, told);
+    guards.extend(hidden(found.sockets, sockets));
     (Watch::new(workspace, own, is_home, seen), guards.into_iter().collect())
 }
 
@@ -174,6 +193,7 @@ fn prepare(workspace: &Path, is_home: bool) {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+    use std::os::unix::net::UnixListener;
 
     fn workspace() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
@@ -193,8 +213,9 @@ mod tests {
         let told = |guard: &Guard| match guard {
             Guard::Pinned(path) => format!("{}*", name(path)),
             Guard::ReadOnly(path) => name(path),
+            Guard::Hidden(path) => format!("{} hidden", name(path)),
         };
-        begin(workspace, &[]).1.iter().map(told).collect()
+        begin(workspace, &[], &BTreeSet::new()).1.iter().map(told).collect()
     }
 
     #[test]
@@ -202,6 +223,20 @@ mod tests {
         let (_folder, workspace) = workspace();
         repository(&workspace.join(".git"));
         assert_eq!(guards(&workspace), [".git*", ".git/config", ".git/hooks", ".git/info"]);
+    }
+
+    #[test]
+    fn sockets_of_the_machine_are_hidden_and_others_can_be_replaced() {
+        let (_folder, workspace) = workspace();
+        fs::create_dir(workspace.join("run")).unwrap();
+        let _sockets =
+            ["dev.sock", "run/s.5432", "run/left"].map(|name| UnixListener::bind(workspace.join(name)).unwrap());
+        fs::write(workspace.join("s.5432"), "no socket").unwrap();
+        let names = ["dev.sock", "s.5432"].map(OsString::from).into();
+        let expected = ["dev.sock", "run/s.5432"].map(|name| Guard::Hidden(workspace.join(name)));
+        assert_eq!(begin(&workspace, &[], &names).1, expected);
+        assert_eq!(of_reading(&workspace, &[], &names), expected);
+        assert_eq!(of_reading(&workspace, &[], &BTreeSet::new()), []);
     }
 
     #[test]

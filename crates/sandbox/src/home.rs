@@ -2,10 +2,9 @@
 
 use crate::own_home::own_home;
 use crate::plan::Plan;
+use crate::sockets::sockets;
 use mainpath_types::FileAccess;
 use rustix::process::Pid;
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Read-only inside: toolchains and what git needs to commit. Everything else of a home is not there.
@@ -110,38 +109,6 @@ pub(crate) const VARIABLES: &[&str] = &[
     "VSCODE_GIT_IPC_HANDLE",
 ];
 
-/// The last word of names of variables that hold secrets.
-const SECRET_WORDS: &[&str] = &[
-    "KEY",
-    "KEYS",
-    "APIKEY",
-    "TOKEN",
-    "TOKENS",
-    "SECRET",
-    "SECRETS",
-    "PASS",
-    "PASSWORD",
-    "PASSWD",
-    "PASSPHRASE",
-    "PWD",
-    "CREDENTIAL",
-    "CREDENTIALS",
-    "PAT",
-    "COOKIE",
-];
-
-/// The variables of this process whose names say that they hold secrets, whatever they hold.
-pub fn secret_variables() -> impl Iterator<Item = OsString> {
-    let is_secret = |name: &OsString| {
-        let name = name.to_string_lossy().to_ascii_uppercase();
-        let mut words = name.rsplit('_');
-        let last = words.next().unwrap_or_default();
-        // The working folder of shells.
-        SECRET_WORDS.contains(&last) && !["PWD", "OLDPWD"].contains(&name.as_str())
-    };
-    std::env::vars_os().map(|(name, _)| name).filter(is_secret)
-}
-
 /// Variables that name the folder for temporary files; inside that is `/tmp`.
 pub(crate) const TEMPORARY: &[&str] = &["TMPDIR", "TMP", "TEMP", "TEMPDIR"];
 
@@ -201,35 +168,9 @@ fn aliases(path: &Path, mounts: &str) -> Vec<PathBuf> {
     others.collect()
 }
 
-/// The sockets of the machine that have a path, as the kernel lists them. Not among them: those that were named by a path from
-/// some folder, that were moved, or that are made later. Outside of the hidden folders they can be reached; only Landlock of
-/// Linux 7.1 and newer holds them as well.
-fn sockets(outside: Pid) -> Vec<PathBuf> {
-    sockets_in(&std::fs::read(format!("/proc/{outside}/net/unix")).unwrap_or_default())
-}
-
-/// The paths in that list. They are bytes: with one that is no text the others must be found as well.
-pub(crate) fn sockets_in(list: &[u8]) -> Vec<PathBuf> {
-    let path = |line: &[u8]| {
-        let blank = line.windows(2).position(|two| two == b" /")?;
-        Some(PathBuf::from(OsStr::from_bytes(line.get(blank + 1..)?)))
-    };
-    let paths = list.split(|byte| *byte == b'\n').filter_map(path);
-    let mut paths: Vec<PathBuf> = paths.take(4096).collect();
-    paths.sort_unstable();
-    paths.dedup();
-    paths
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sockets_are_found_whatever_the_names_of_others_are() {
-        let list = b"Num RefCount Path\n0: 2 01 /srv/\xff\n0: 2 01 @abstract\n0: 2 01\n0: 2 01 /srv/a b\n";
-        assert_eq!(sockets_in(list), [OsStr::from_bytes(b"/srv/a b"), OsStr::from_bytes(b"/srv/\xff")].map(Path::new));
-    }
 
     #[test]
     fn what_is_mounted_twice_is_found_by_its_other_path() {

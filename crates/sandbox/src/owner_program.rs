@@ -12,12 +12,18 @@ pub struct OwnerProgram {
     words: Vec<String>,
     folder: PathBuf,
     protected: Vec<PathBuf>,
+    workspaces: Vec<PathBuf>,
 }
 
 impl OwnerProgram {
     /// A command that starts in `folder`. No tool can change the `protected` folders, also where they are inside a workspace.
     pub fn new(words: Vec<String>, folder: &Path, protected: Vec<PathBuf>) -> OwnerProgram {
-        OwnerProgram { words, folder: folder.into(), protected }
+        OwnerProgram { words, folder: folder.into(), protected, workspaces: Vec::new() }
+    }
+
+    /// The same where agents also work in these folders, whichever agent it is started for.
+    pub fn with_workspaces(self, workspaces: Vec<PathBuf>) -> OwnerProgram {
+        OwnerProgram { workspaces, ..self }
     }
 
     /// A command that the user typed for one use: it starts in the user's folder, and nothing of it is checked.
@@ -35,14 +41,15 @@ impl OwnerProgram {
         &self.folder
     }
 
-    /// Checks that an agent that works in these folders can change nothing that the command names. Returns the `PATH` to start it with:
+    /// Checks that an agent that works in these folders, or in the known workspaces, can change nothing that the command names. Returns the `PATH` to start it with:
     /// the folders of the current one that are outside.
     ///
     /// # Errors
     /// What it names inside, in one line.
-    pub fn check<'a>(&self, folders: impl IntoIterator<Item = &'a Path>) -> Result<OsString, String> {
-        let folders: Vec<&Path> = folders.into_iter().collect();
-        let is_changeable = |path: &Path| folders.iter().any(|folder| is_inside(path, folder, &self.protected));
+    pub fn check<'a>(&'a self, folders: impl IntoIterator<Item = &'a Path>) -> Result<OsString, String> {
+        let mut all: Vec<&Path> = self.workspaces.iter().map(PathBuf::as_path).collect();
+        all.extend(folders);
+        let is_changeable = |path: &Path| all.iter().any(|folder| is_inside(path, folder, &self.protected));
         if is_changeable(&self.folder) {
             return Err(format!("it starts in {}, {CHANGEABLE}", self.folder.display()));
         }
@@ -55,7 +62,7 @@ impl OwnerProgram {
     }
 }
 
-const CHANGEABLE: &str = "which the agent can change: move it out of the workspace";
+const CHANGEABLE: &str = "which an agent can change: move it out of the workspace";
 
 /// What `PATH` is where it is not set, as for commands.
 const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -140,6 +147,18 @@ mod tests {
         for allowed in [command("own.py"), command(&format!("{root}/c/own.py")), shell_words("cat >> heads.jsonl")] {
             assert!(check(&allowed), "{allowed:?}");
         }
+    }
+
+    #[test]
+    fn a_command_that_names_something_in_another_workspace_is_refused() {
+        let place = place();
+        let path = |name: &str| place.path().join(name);
+        let command = words(&["python3", &path("w/guard.py").display().to_string()]);
+        let program = OwnerProgram::new(command, &path("c"), Vec::new());
+        assert!(program.check([&*path("elsewhere")]).is_ok());
+        let program = program.with_workspaces(vec![path("w")]);
+        let why = program.check([&*path("elsewhere")]).unwrap_err();
+        assert!(why.ends_with("w/guard.py, which an agent can change: move it out of the workspace"), "{why}");
     }
 
     #[test]

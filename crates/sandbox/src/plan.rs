@@ -105,6 +105,7 @@ impl Plan {
                 whole &= match guard {
                     Guard::Pinned(path) => put(b'p', &[path.as_os_str()]),
                     Guard::ReadOnly(path) => put(b'r', &[path.as_os_str()]),
+                    Guard::Hidden(path) => put(b'h', &[path.as_os_str()]),
                 };
             }
         }
@@ -151,6 +152,7 @@ impl Plan {
                 b's' => bounds?.shown.push(path(rest)),
                 b'p' => bounds?.guards.push(Guard::Pinned(path(rest))),
                 b'r' => bounds?.guards.push(Guard::ReadOnly(path(rest))),
+                b'h' => bounds?.guards.push(Guard::Hidden(path(rest))),
                 _ => return None,
             }
         }
@@ -177,7 +179,11 @@ mod tests {
             for network in [true, false] {
                 let own = vec!["/home/u/.local/share/mainpath".into(), "/w/.mp".into()];
                 let mut sent = plan(Cage::new(Confinement { files, network }, "/w", own).showing("/tmp/skill"));
-                let guards = vec![Guard::Pinned("/w/.git".into()), Guard::ReadOnly("/w/.git/hooks".into())];
+                let guards = vec![
+                    Guard::Pinned("/w/.git".into()),
+                    Guard::ReadOnly("/w/.git/hooks".into()),
+                    Guard::Hidden("/w/dev.sock".into()),
+                ];
                 sent.cage.bounds.as_mut().unwrap().guards = guards;
                 assert_eq!(Plan::decode(&sent.encode().unwrap()), Some(sent));
             }

@@ -11,8 +11,9 @@
 //! gives up, so that it does not hold what was unmounted; the command then finds them as they are.
 
 use crate::cage::Bounds;
-use crate::home::{Places, sockets_in};
+use crate::home::Places;
 use crate::inside::enter;
+use crate::sockets::sockets_in;
 use crate::tree::Step;
 use mainpath_types::FileAccess;
 use rustix::event::{PollFd, PollFlags, poll};

@@ -4,7 +4,8 @@
 use mainpath_types::{GUARDED, GUARDED_ANYWHERE, GUARDED_ENDINGS, HEAD, REPOSITORY, of_home};
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, FileType};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 /// Entries that are looked at at most, shallow ones first.
@@ -27,6 +28,8 @@ pub(crate) struct Found {
     pub names: Vec<PathBuf>,
     /// Where the workspace is a home: those at its top that shells and sessions may run or obey.
     pub of_home: Vec<PathBuf>,
+    /// Files of sockets.
+    pub sockets: Vec<PathBuf>,
     /// Whether everything was looked at.
     pub whole: bool,
 }
@@ -53,7 +56,11 @@ pub(crate) fn search(workspace: &Path, hidden: &[PathBuf], is_home: bool) -> Fou
         }
         for entry in entries {
             let name = entry.file_name();
-            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let kind = entry.file_type();
+            let is_folder = kind.as_ref().is_ok_and(FileType::is_dir);
+            if kind.is_ok_and(|kind| kind.is_socket()) {
+                found.sockets.push(entry.path());
+            }
             if is(&name, REPOSITORY) && !is_folder {
                 found.pointers.push(entry.path());
                 continue;

@@ -212,11 +212,12 @@ fn homes(workspace: &Path, places: &Places) -> Vec<Item> {
     items
 }
 
-/// What of the workspace cannot be changed, and what cannot be moved away.
+/// What of the workspace cannot be changed, what cannot be moved away, and what is hidden.
 fn guards(guards: &[Guard]) -> impl Iterator<Item = Item> {
     guards.iter().map(|guard| match guard {
         Guard::Pinned(path) => Item { at: path.clone(), what: What::Pinned },
         Guard::ReadOnly(path) => Item { at: path.clone(), what: What::ReadOnly },
+        Guard::Hidden(path) => Item { at: path.clone(), what: What::Hidden },
     })
 }
 

@@ -15,6 +15,45 @@ pub struct Sample {
 
 const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
+const DIGITS: &str = "0123456789";
+const HEX: &str = "0123456789abcdef";
+const CAPITALS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+
+/// Kinds that consist of a vendor's prefix and so many characters.
+const VENDORS: &[(&str, &str, &str, usize)] = &[
+    ("mainpath-key", "mp_", LETTERS, 43),
+    ("vault-token", "hvs.", LETTERS, 95),
+    ("docker-token", "dckr_pat_", LETTERS, 27),
+    ("digitalocean-token", "dop_v1_", HEX, 64),
+    ("databricks-token", "dapi", HEX, 32),
+    ("shopify-token", "shpat_", HEX, 32),
+    ("linear-key", "lin_api_", LETTERS, 40),
+    ("doppler-token", "dp.pt.", LETTERS, 43),
+    ("twilio-key", "SK", HEX, 32),
+    ("notion-token", "ntn_", LETTERS, 46),
+    ("figma-token", "figd_", LETTERS, 40),
+    ("atlassian-token", "ATATT3", LETTERS, 186),
+    ("newrelic-key", "NRAK-", CAPITALS, 27),
+    ("grafana-token", "glsa_", LETTERS, 41),
+    ("grafana-token", "eyJrIjoi", LETTERS, 80),
+    ("sentry-token", "sntryu_", HEX, 64),
+    ("heroku-key", "HRKU-AA", LETTERS, 58),
+    ("xai-key", "xai-", LETTERS, 80),
+    ("groq-key", "gsk_", LETTERS, 52),
+    ("openrouter-key", "sk-or-v1-", HEX, 64),
+    ("age-key", "AGE-SECRET-KEY-1", "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", 58),
+    ("fly-token", "fo1_", LETTERS, 43),
+    ("planetscale-token", "pscale_tkn_", LETTERS, 43),
+    ("postman-key", "PMAK-", HEX, 59),
+    ("pulumi-token", "pul-", HEX, 40),
+    ("rubygems-key", "rubygems_", HEX, 48),
+    ("brevo-key", "xkeysib-", HEX, 81),
+    ("square-token", "sq0atp-", LETTERS, 22),
+    ("prefect-token", "pnu_", LETTERS, 36),
+    ("perplexity-key", "pplx-", LETTERS, 48),
+    ("sendgrid-key", "SG.", LETTERS, 66),
+];
+
 fn drawn(rng: &mut Rng, from: &str, count: usize) -> String {
     let from: Vec<char> = from.chars().collect();
     // A digit first and last, so that no drawing is too plain to be a key.
@@ -63,6 +102,20 @@ pub fn samples(seed: u64) -> Vec<Sample> {
     add("url-password", "postgres://app:", drawn(rng, LETTERS, 12), "@db.example/main?x=1");
     add("credential", "{\"password\": \"", drawn(rng, LETTERS, 24), "\"}");
     add("credential", "login --token ", drawn(rng, LETTERS, 32), " now");
+    for (kind, prefix, from, count) in VENDORS {
+        add(kind, "say ", format!("{prefix}{}", drawn(rng, from, *count)), " ");
+    }
+    add(
+        "discord-webhook",
+        "https://discord.com/api/webhooks/",
+        format!("{}/{}", drawn(rng, DIGITS, 19), drawn(rng, &word, 68)),
+        " ",
+    );
+    add("netrc-password", "machine host.example login me password ", drawn(rng, LETTERS, 12), "\n");
+    add("curl-password", "curl -s -u me:", drawn(rng, LETTERS, 12), " https://host.example\n");
+    let lines: Vec<String> = (0..3).map(|_| drawn(rng, LETTERS, 64)).collect();
+    let text = format!("Private-Lines: 3\n{}\nPrivate-MAC: 00\n", lines.join("\n"));
+    samples.push(Sample { kind: "putty-key", text, secret: lines });
     for label in ["RSA PRIVATE KEY", "OPENSSH PRIVATE KEY"] {
         let lines: Vec<String> = (0..7).map(|at| drawn(rng, LETTERS, if at == 6 { 41 } else { 64 })).collect();
         let dashes = "-----";

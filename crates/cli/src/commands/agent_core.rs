@@ -47,7 +47,7 @@ pub async fn agent_core(args: AgentCoreArgs) -> Result<Exit, Failure> {
     };
     let tell = |line: &str| eprintln!("! {}", one_line(line));
     let mut signals = Signals::listen()?;
-    let host = Host::from_home_in(&workspace, tell).await?;
+    let host = Host::from_home_in(std::slice::from_ref(&workspace), tell).await?;
     let request = match host.read_agent_core(given) {
         Ok(request) => request,
         Err(wrong) => return told(&Problem::of_body(wrong)),

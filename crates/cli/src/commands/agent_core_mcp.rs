@@ -18,7 +18,7 @@ pub async fn serve(workspace: PathBuf) -> Result<Exit, Failure> {
     // What an agent starts must not start agents of its own kind by itself.
     person_only("serve runs")?;
     let tell = |line: &str| eprintln!("! {}", one_line(line));
-    let host = Host::from_home_in(&workspace, tell).await?;
+    let host = Host::from_home_in(std::slice::from_ref(&workspace), tell).await?;
     let core = Arc::new(Core { host: host.clone(), workspace });
     let mut signals = Signals::listen()?;
     let done = tokio::select! {

@@ -6,7 +6,7 @@ use crate::ui::text::plain;
 use clap::{Args, ValueEnum};
 use mainpath::Home;
 use mainpath::agent::workspace;
-use mainpath::sandbox::{Cage, How, run_here, secret_variables};
+use mainpath::sandbox::{Cage, How, run_here};
 use mainpath::types::{Confinement, FileAccess};
 use std::ffi::OsString;
 use std::io;
@@ -64,7 +64,7 @@ pub fn sandbox(args: &SandboxArgs) -> Result<ExitCode, Failure> {
     let network = args.network == NetworkArg::Allow;
     let cage = Cage::new(Confinement { files: args.mode.into(), network }, &folder, home.protected());
     let vault = home.vault(&home.registry()?)?;
-    let hidden: Vec<OsString> = vault.names().map(OsString::from).chain(secret_variables()).collect();
+    let hidden: Vec<OsString> = vault.hidden_variables().collect();
     let ended = run_here(&cage, &args.command, &folder, &hidden)?;
     for sentence in ended.planted.sentences(true) {
         eprintln!("mainpath: {}", plain(&sentence));

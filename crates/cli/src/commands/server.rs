@@ -154,8 +154,8 @@ fn has_screen() -> bool {
 
 async fn bound(args: ServeArgs) -> Result<Server, Failure> {
     let here = std::env::current_dir()?;
-    let folder = args.workspaces.first().cloned().unwrap_or_else(|| here.clone());
-    let host = Host::from_home_in(&folder, tell).await?;
+    let folders = if args.workspaces.is_empty() { vec![here.clone()] } else { args.workspaces.clone() };
+    let host = Host::from_home_in(&folders, tell).await?;
     let log = args.log;
     let settings = settings(args, &host, here);
     let server = Server::bind(host, settings).await?;

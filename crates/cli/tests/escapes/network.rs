@@ -30,6 +30,21 @@ pub const LOCAL: &[Escape] = &[
         .after(listens_by_name),
 ];
 
+/// In the workspace: by the path that it was bound by, and by another one.
+const IN_WORKSPACE: &[Escape] = &[
+    Escape::told("a socket of the host in the workspace", &["unix", "{work}/dev.sock"])
+        .after(|place| listens_at(place, "{work}/dev.sock")),
+    Escape::told("a socket of the host in the workspace, bound by a relative path", &["unix", "run/dev.sock"]).after(
+        |place| {
+            std::fs::create_dir(place.fill("{work}/run")).unwrap();
+            // The kernel lists it by this name, which leads nowhere for other programs.
+            let folder = std::fs::File::open(place.fill("{work}/run")).unwrap();
+            listens_at(place, &format!("/proc/self/fd/{}/dev.sock", std::os::fd::AsRawFd::as_raw_fd(&folder)));
+            place.keep(folder);
+        },
+    ),
+];
+
 /// Families, kinds and protocols by their numbers: `linux/socket.h`, `linux/netlink.h`.
 pub const KINDS: &[Escape] = &[
     Escape::told("a vsock socket", &["socket", "40", "1", "0"]),
@@ -61,6 +76,13 @@ fn no_address_of_the_host_can_be_reached() {
 #[test]
 fn no_socket_of_the_host_can_be_reached() {
     all_fail_inside(&[], LOCAL);
+}
+
+#[test]
+fn without_a_network_no_socket_of_the_host_in_the_workspace_can_be_reached() {
+    for mode in ["read-only", "workspace-write"] {
+        all_fail(&[(Way::Sandbox(&["--mode", mode]), IN_WORKSPACE)]);
+    }
 }
 
 #[test]

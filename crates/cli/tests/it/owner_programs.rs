@@ -63,9 +63,9 @@ fn a_hook_loads_nothing_from_the_workspace() {
     for (command, why) in [
         // The file is only in the workspace.
         ("[\"python3\", \"guard.py\"]".to_string(), "can't open file"),
-        (format!("[\"python3\", {:?}]", inside(&place, "guard.py")), "which the agent can change"),
-        (format!("[\"sh\", \"-c\", \"python3 {}\"]", inside(&place, "guard.py")), "which the agent can change"),
-        (format!("[{:?}]", inside(&place, "bin/python3")), "which the agent can change"),
+        (format!("[\"python3\", {:?}]", inside(&place, "guard.py")), "which an agent can change"),
+        (format!("[\"sh\", \"-c\", \"python3 {}\"]", inside(&place, "guard.py")), "which an agent can change"),
+        (format!("[{:?}]", inside(&place, "bin/python3")), "which an agent can change"),
     ] {
         place.config(&hook(&command));
         let (done, server) = run(&place);
@@ -80,6 +80,22 @@ fn a_hook_loads_nothing_from_the_workspace() {
     place.config(&hook("[\"python3\", \"-c\", \"import json; print('{}')\"]"));
     let (done, _) = run(&place);
     assert_eq!((done.code, place.text("ran").as_str(), pwned(&place).as_str()), (0, "ran\n", ""), "{done:#?}");
+}
+
+/// An agent that works in the other folder could change the file.
+#[test]
+fn a_hook_loads_nothing_from_another_folder_in_which_agents_of_the_server_work() {
+    let place = hostile();
+    let other = place.root().join("other");
+    let pwned_by_other =
+        format!("open({:?}, 'a').write('other\\n')\nprint('{{}}')\n", place.root().join("pwned").display());
+    write(&other.join("guard.py"), &pwned_by_other);
+    let hook = hook(&format!("[\"python3\", {:?}]", other.join("guard.py").display().to_string()));
+    place.config(&format!("[server]\nworkspaces = [{:?}, {:?}]\n{hook}", place.work.display(), other.display()));
+    let (done, server) = run(&place);
+    let told = server.requests().pop().unwrap().body()["messages"].to_string();
+    assert!(told.contains("Denied (hook.guard)") && told.contains("which an agent can change"), "{told}");
+    assert_eq!((pwned(&place).as_str(), place.work.join("ran").exists()), ("", false), "{done:#?}");
 }
 
 #[test]
@@ -124,10 +140,10 @@ fn an_mcp_server_outside_the_sandbox_runs_no_file_of_the_workspace() {
     let entry = |file: &str, more: &str| format!("[mcp.servers.s]\ncommand = \"python3\"\nargs = [{file:?}]\n{more}\n");
     place.config(&entry(&theirs, "sandbox = \"full\""));
     let (done, _) = run(&place);
-    assert!(done.err.contains("which the agent can change"), "{done:#?}");
+    assert!(done.err.contains("which an agent can change"), "{done:#?}");
     place.config(&entry("tools/server.py", &format!("sandbox = \"full\"\ncwd = {:?}", place.work.display())));
     let (done, _) = run(&place);
-    assert!(done.err.contains("it starts in") && done.err.contains("which the agent can change"), "{done:#?}");
+    assert!(done.err.contains("it starts in") && done.err.contains("which an agent can change"), "{done:#?}");
     let noted = place.root().join("noted");
     write(
         &place.root().join("own/server.py"),

@@ -6,11 +6,9 @@ use super::suite::{Suite, SuiteGrader};
 use crate::home::Runner;
 use crate::{Error, Host};
 use mainpath_net::{Client, Post, Program};
-use mainpath_runtime::Vault;
 use mainpath_sandbox::Launcher;
 use mainpath_tools::Fut;
 use serde_json::json;
-use std::ffi::OsString;
 use std::path::Path;
 
 /// The version of what graders are given.
@@ -49,10 +47,7 @@ impl OutsideGrader {
 /// Starts programs that do not see the secrets of the environment, as commands of agents do not.
 fn without_secrets(host: &Host) -> Launcher {
     let config = host.runtime().config();
-    let named = config.vault.names().map(OsString::from);
-    let looks_so =
-        std::env::vars_os().map(|(name, _)| name).filter(|name| Vault::is_secret_name(&name.to_string_lossy()));
-    config.launcher.clone().hide_env(named.chain(looks_so))
+    config.launcher.clone().hide_env(config.vault.hidden_variables())
 }
 
 impl Grader for OutsideGrader {

@@ -39,7 +39,8 @@ impl Home {
             owners_alone(place)?;
         }
         let (config, forms) = read(&config_file)?;
-        Ok(Home { data, config_file, config, person: None, around, forms })
+        let workspaces = config.server.workspaces.clone();
+        Ok(Home { data, config_file, config, person: None, around, workspaces, forms })
     }
 
     /// The same for who can do without a part of the configuration: also what is wrong with it, if anything is; then it holds the
@@ -67,7 +68,8 @@ impl Home {
                 (config, forms, Some(wrong))
             }
         };
-        Ok((Home { data, config_file, config, person: var("HOME"), around: Vec::new(), forms }, wrong))
+        let workspaces = config.server.workspaces.clone();
+        Ok((Home { data, config_file, config, person: var("HOME"), around: Vec::new(), workspaces, forms }, wrong))
     }
 
     /// The configuration says nothing that can never hold. Errors: file, line and what is wrong.

@@ -26,6 +26,8 @@ pub struct Home {
     pub(crate) person: Option<PathBuf>,
     /// Further folders that no tool may touch: those of the home that it lies in.
     pub(crate) around: Vec<PathBuf>,
+    /// Folders in which agents may work, beside the one in which a run works: programs of the owner must not be there either.
+    pub(crate) workspaces: Vec<PathBuf>,
     /// The forms of secrets that it wants found.
     pub(super) forms: Vault,
 }
@@ -40,6 +42,7 @@ impl Home {
             config,
             person: None,
             around: Vec::new(),
+            workspaces: Vec::new(),
             forms,
         }
     }
@@ -86,7 +89,7 @@ impl Home {
     /// A command of the configuration that runs outside the sandbox. It starts in the folder of the configuration.
     #[cfg(feature = "home")]
     pub(crate) fn owner_program(&self, words: Vec<String>) -> OwnerProgram {
-        OwnerProgram::new(words, self.config_dir(), self.protected())
+        OwnerProgram::new(words, self.config_dir(), self.protected()).with_workspaces(self.workspaces.clone())
     }
 
     /// Removes the copies of folders in which these traces worked, if there are any. Errors: a file cannot be removed.

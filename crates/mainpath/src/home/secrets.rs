@@ -9,11 +9,12 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// The variables that hold secrets, by their names or because somebody says so.
+/// The variables that hold secrets, by their names, by the form of their values, or because the configuration names them.
 pub(super) fn environment(is_key: impl Fn(&str) -> bool) -> impl Iterator<Item = (String, String)> {
     let texts =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    texts.filter(move |(name, _)| Vault::is_secret_name(name) || is_key(name))
+    let forms = Vault::default();
+    texts.filter(move |(name, value)| forms.is_secret_variable(name, value) || is_key(name))
 }
 
 /// What the handles of secrets without a name are made with. It is drawn once and lies beside the traces: in another place the same
@@ -53,6 +54,7 @@ pub(super) fn handle_key(data: &Path) -> Result<[u8; 32], Error> {
 #[cfg(feature = "home")]
 pub(super) fn of_servers(config: &McpConfig) -> (Vec<String>, Vec<(String, String)>) {
     let (mut variables, mut values) = (Vec::new(), Vec::new());
+    let forms = Vault::default();
     for (server, entry) in &config.servers {
         for (name, text) in &entry.headers {
             let named = text.split("${").skip(1).filter_map(|rest| rest.split(['}', ':']).next());
@@ -63,7 +65,8 @@ pub(super) fn of_servers(config: &McpConfig) -> (Vec<String>, Vec<(String, Strin
                 values.push((format!("{server}-{name}"), text.rsplit(' ').next().unwrap_or_default().to_string()));
             }
         }
-        let given = entry.env.iter().filter(|(name, text)| Vault::is_secret_name(name) && !text.contains("${"));
+        let given =
+            entry.env.iter().filter(|(name, text)| forms.is_secret_variable(name, text) && !text.contains("${"));
         values.extend(given.map(|(name, text)| (format!("{server}-{name}"), text.clone())));
     }
     (variables, values)

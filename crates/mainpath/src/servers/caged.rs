@@ -2,7 +2,7 @@
 
 use mainpath_mcp::{Process, Redact, Start, Started, Starter};
 use mainpath_runtime::Vault;
-use mainpath_sandbox::{Cage, How, Launcher, OwnerProgram, secret_variables};
+use mainpath_sandbox::{Cage, How, Launcher, OwnerProgram};
 use mainpath_tools::Fut;
 use mainpath_types::FileAccess;
 use std::ffi::{OsStr, OsString};
@@ -15,13 +15,20 @@ pub struct Caged {
     launcher: Launcher,
     workspace: PathBuf,
     own: Vec<PathBuf>,
+    /// Further folders in which agents work.
+    workspaces: Vec<PathBuf>,
 }
 
 impl Caged {
     /// Around this workspace, with Mainpath's own folders out of reach and no secret in the environment.
     pub fn new(launcher: Launcher, vault: &Vault, workspace: &Path, own: Vec<PathBuf>) -> Caged {
-        let launcher = launcher.hide_env(vault.names().map(OsString::from).chain(secret_variables()));
-        Caged { launcher, workspace: workspace.into(), own }
+        let launcher = launcher.hide_env(vault.hidden_variables());
+        Caged { launcher, workspace: workspace.into(), own, workspaces: Vec::new() }
+    }
+
+    /// The same where agents also work in these folders.
+    pub fn with_workspaces(self, workspaces: Vec<PathBuf>) -> Caged {
+        Caged { workspaces, ..self }
     }
 }
 
@@ -35,7 +42,9 @@ impl Caged {
             return Ok(None);
         }
         let words = start.words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        let path = OwnerProgram::new(words, &start.folder, self.own.clone()).check([&*self.workspace])?;
+        let program =
+            OwnerProgram::new(words, &start.folder, self.own.clone()).with_workspaces(self.workspaces.clone());
+        let path = program.check([&*self.workspace])?;
         Ok(Some(path).filter(|_| start.env.iter().all(|(name, _)| name != "PATH")))
     }
 }

@@ -89,7 +89,10 @@ pub async fn start(
     let around = Around {
         workspace: workspace.into(),
         variables: Arc::new(move |name| std::env::var(name).ok().or_else(|| secrets.get(name).cloned())),
-        starter: Arc::new(Caged::new(launcher::own(), &app.vault, workspace, app.logs.home.protected())),
+        starter: Arc::new(
+            Caged::new(launcher::own(), &app.vault, workspace, app.logs.home.protected())
+                .with_workspaces(app.logs.home.workspaces.clone()),
+        ),
         redact: redact(&app.vault),
         times: Times::default(),
     };

@@ -5,10 +5,8 @@ use crate::children::worktree::{Changes, Place, Problem, Repository, collect, ma
 use crate::effects::context::EffectContext;
 use crate::stream::hub::Live;
 use mainpath_core::{Child, ChildEnded, InputKind};
-use mainpath_sandbox::secret_variables;
 use mainpath_tools::Git;
 use mainpath_types::{ChildPlace, Copied, HandedBack, Spec, TraceId};
-use std::ffi::OsString;
 
 /// What a child in a copy is told before its task.
 pub(crate) const TOLD: &str = "You work in a copy of the folder, made for this task, without the files that git ignores. What you change \
@@ -112,7 +110,7 @@ fn place_of(context: &EffectContext, child: &Child) -> Option<Place> {
 
 fn git(context: &EffectContext) -> Git {
     let config = &context.shared.config;
-    let secrets = config.vault.names().map(OsString::from).chain(secret_variables());
+    let secrets = config.vault.hidden_variables();
     Git::new(&config.launcher, "worktree", secrets)
 }
 

@@ -9,13 +9,12 @@ use crate::stream::hub::{Announced, Handle, Live};
 use crate::stream::pieces::Pieces;
 use mainpath_core::InputKind;
 use mainpath_policy::{BY_YES, Grant, judge_found};
-use mainpath_sandbox::{Cage, secret_variables};
+use mainpath_sandbox::Cage;
 use mainpath_store::{Scope, ScopedStore, Store};
 use mainpath_tools::{BlobSink, Changing, FoundCheck, Fut, PatchDesk, RedirectCheck, SkillDesk, ToolContext};
 use mainpath_types::{
     BlobHash, CallId, ChildPatch, Decision, Delta, FileChange, LoadedSkill, ResourceLoaded, SkillSelected, SkillTerms,
 };
-use std::ffi::OsString;
 use std::io;
 use std::sync::{Arc, OnceLock};
 use tokio::sync::oneshot;
@@ -34,7 +33,7 @@ pub(crate) fn tool_context(
     let config = &shared.config;
     let workspace = Arc::clone(&prepared.workspace);
     // A secret that the spec names may be used: its variable is not hidden from processes.
-    let secret = config.vault.names().map(OsString::from).chain(secret_variables());
+    let secret = config.vault.hidden_variables();
     let hidden = secret.filter(|name| !prepared.secrets.iter().any(|allowed| name == allowed.as_str()));
     let launcher = config.launcher.clone().hide_env(hidden);
     // Policy was told that there is no sandbox, and a person or a rule has allowed the call all the same. `--yes` alone does not.

@@ -9,20 +9,23 @@
 //! trying, as could be done without a key. Two secrets of one kind share a handle once in 16 million; no more than a reader's confusion follows.
 //!
 //! **What is not found**
-//! - A value without a form of its own or a telling name before it, a password that looks like words, what a program writes in
-//!   another encoding (base64 of a text, UTF-16), bytes of pictures.
+//! - A value without a form of its own or a telling name before it, a password that looks like words, bytes of pictures.
+//! - Another encoding than those of `encoded.rs`, and of a secret without a name any encoding.
+//! - A secret by name with other characters between than line breaks, or with lines of fewer than about two characters.
 //! - What was torn out of its surroundings before it came here: a single line of a key block that `grep` shows, two halves of a
 //!   token between which a background process's output was read.
 //! - The first or last part of a secret by name that is longer than 16 KiB, where a tool shortens an output of more than a
 //!   mebibyte or begins to read a file inside of it.
 //! - A configured place in what does not begin as JSON: a text before it, the last part of an output of more than a mebibyte.
 
+mod encoded;
 mod entering;
 mod escapes;
 mod fields;
 mod flow;
 mod look;
 mod own;
+mod programs;
 mod shapes;
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,7 @@
 //! of `detect-secrets` 1.5.0.
 
 use super::look::{Look, entropy, run};
+use super::programs::{curl_user, netrc, putty_key};
 use super::tokens::begins_word;
 use base64::Engine;
 use base64::alphabet::STANDARD;
@@ -28,6 +29,9 @@ pub(super) const SHAPES: &[Shape] = &[
     Shape { kind: "authorization", anchors: &["bearer "], look: bearer, is_part: false },
     Shape { kind: "authorization", anchors: &["basic "], look: basic, is_part: false },
     Shape { kind: "url-password", anchors: &["://"], look: url_password, is_part: false },
+    Shape { kind: "netrc-password", anchors: &["password "], look: netrc, is_part: false },
+    Shape { kind: "curl-password", anchors: &[" -u", " --user"], look: curl_user, is_part: false },
+    Shape { kind: "putty-key", anchors: &["private-lines: "], look: putty_key, is_part: false },
     Shape { kind: "credential", anchors: NAMES, look: assigned, is_part: false },
 ];
 
@@ -147,7 +151,7 @@ fn private_key(text: &[u8], at: usize, end: usize) -> Look {
 }
 
 /// A value that ends at `end`: is it one of the secret's kind?
-fn value(text: &[u8], from: usize, end: usize, is_secret: impl Fn(&[u8]) -> bool) -> Look {
+pub(super) fn value(text: &[u8], from: usize, end: usize, is_secret: impl Fn(&[u8]) -> bool) -> Look {
     let trimmed = end - text[from..end].iter().rev().take_while(|byte| **byte == b'.').count();
     let whole = is_secret(&text[from..trimmed]).then_some(trimmed);
     match whole {
@@ -203,12 +207,7 @@ fn url_password(text: &[u8], at: usize, from: usize) -> Look {
     // A password in which an @ stands as it is belongs to an address that works nevertheless.
     let password_end = authority.iter().rposition(|byte| *byte == b'@').filter(|end| *end > colon);
     let start = from + colon + 1;
-    let is_secret = |end: usize| {
-        let (user, password) = (&authority[..colon], &authority[colon + 1..end]);
-        let is_word = NO_PASSWORDS.iter().any(|word| password.eq_ignore_ascii_case(word.as_bytes()));
-        let is_same = password.iter().all(|byte| Some(byte) == password.first());
-        password.len() >= 4 && password != user && !is_word && !is_same
-    };
+    let is_secret = |end: usize| is_password(&authority[colon + 1..end], &authority[..colon]);
     let whole = password_end.filter(|end| is_secret(*end)).map(|end| from + end);
     // An address's host and port are not held back for long.
     let is_port = password_end.is_none() && authority[colon + 1..].len() > 256;
@@ -219,6 +218,13 @@ fn url_password(text: &[u8], at: usize, from: usize) -> Look {
         Some(end) => Look::Secret(start..end),
         None => Look::Nothing,
     }
+}
+
+/// Whether a password of a user is one, and no word that stands for it.
+pub(super) fn is_password(password: &[u8], user: &[u8]) -> bool {
+    let is_word = NO_PASSWORDS.iter().any(|word| password.eq_ignore_ascii_case(word.as_bytes()));
+    let is_same = password.iter().all(|byte| Some(byte) == password.first());
+    password.len() >= 4 && password != user && !is_word && !is_same
 }
 
 /// `name = value`, `"name": "value"`, `--name value`, where the value looks like a key.

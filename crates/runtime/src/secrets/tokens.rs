@@ -1,6 +1,6 @@
 //! Secrets that are told by how they begin: a vendor's prefix, then so many random characters.
 //!
-//! The formats are facts of two maintained rule sets: the default rules of gitleaks (`config/gitleaks.toml`, commit 009e025)
+//! The formats are facts of two maintained rule sets: the default rules of gitleaks (`config/gitleaks.toml`, commits 009e025 and b58d3f1)
 //! and the plugins of `detect-secrets` 1.5.0 (PyPI). Lengths are looser here than there where vendors have changed them before.
 
 use super::look::{Look, entropy, run};
@@ -100,6 +100,51 @@ pub(super) const TOKENS: &[Token] = &[
     Token { open: 1, after: follows_number, ..token("telegram-token", ":AA", word, 33, 33) },
     hook("feishu-webhook", "/open-apis/bot/v2/hook/", word, 32),
     hook("feishu-webhook", "/open-apis/bot/hook/", word, 32),
+    // Keys of Mainpath's own servers: 32 bytes in base64url.
+    token("mainpath-key", "mp_", word, 43, 43),
+    token("vault-token", "hvs.", word, 24, 255),
+    token("vault-token", "hvb.", word, 100, 400),
+    token("docker-token", "dckr_pat_", word, 27, 255),
+    token("docker-token", "dckr_oat_", word, 27, 255),
+    token("digitalocean-token", "dop_v1_", letter_or_digit, 64, 64),
+    token("digitalocean-token", "doo_v1_", letter_or_digit, 64, 64),
+    token("digitalocean-token", "dor_v1_", letter_or_digit, 64, 64),
+    token("databricks-token", "dapi", |b| b.is_ascii_hexdigit() || b == b'-', 32, 34),
+    token("shopify-token", "shpat_", letter_or_digit, 32, 64),
+    token("shopify-token", "shpca_", letter_or_digit, 32, 64),
+    token("shopify-token", "shppa_", letter_or_digit, 32, 64),
+    token("shopify-token", "shpss_", letter_or_digit, 32, 64),
+    token("linear-key", "lin_api_", letter_or_digit, 40, 64),
+    token("doppler-token", "dp.pt.", letter_or_digit, 40, 64),
+    token("doppler-token", "dp.st.", |b| word(b) || b == b'.', 40, 128),
+    token("twilio-key", "SK", |b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b), 32, 32),
+    hook("discord-webhook", "discord.com/api/webhooks/", |b| word(b) || b == b'/', 60),
+    hook("discord-webhook", "discordapp.com/api/webhooks/", |b| word(b) || b == b'/', 60),
+    token("notion-token", "ntn_", letter_or_digit, 40, 64),
+    token("notion-token", "secret_", letter_or_digit, 43, 43),
+    token("figma-token", "figd_", word, 36, 64),
+    token("atlassian-token", "ATATT3", |b| word(b) || b == b'=', 100, 255),
+    token("newrelic-key", "NRAK-", letter_or_digit, 27, 27),
+    token("grafana-token", "glsa_", word, 41, 64),
+    token("grafana-token", "glc_", |b| letter_or_digit(b) || matches!(b, b'+' | b'/' | b'='), 32, 400),
+    token("grafana-token", "eyJrIjoi", |b| letter_or_digit(b) || b == b'=', 70, 400),
+    token("sentry-token", "sntryu_", letter_or_digit, 64, 64),
+    token("sentry-token", "sntrys_", |b| word(b) || matches!(b, b'+' | b'/' | b'='), 80, 500),
+    token("heroku-key", "HRKU-", word, 36, 64),
+    token("xai-key", "xai-", letter_or_digit, 70, 100),
+    token("groq-key", "gsk_", letter_or_digit, 48, 64),
+    token("openrouter-key", "sk-or-v1-", letter_or_digit, 64, 64),
+    token("age-key", "AGE-SECRET-KEY-1", |b| b.is_ascii_uppercase() || b.is_ascii_digit(), 58, 58),
+    token("fly-token", "fo1_", word, 43, 43),
+    token("fly-token", "fm2_", |b| letter_or_digit(b) || matches!(b, b'+' | b'/' | b'='), 100, 2048),
+    token("planetscale-token", "pscale_tkn_", |b| word(b) || matches!(b, b'=' | b'.'), 32, 64),
+    token("planetscale-token", "pscale_pw_", |b| word(b) || matches!(b, b'=' | b'.'), 32, 64),
+    token("postman-key", "PMAK-", |b| letter_or_digit(b) || b == b'-', 59, 59),
+    token("pulumi-token", "pul-", letter_or_digit, 40, 40),
+    token("rubygems-key", "rubygems_", letter_or_digit, 48, 48),
+    token("brevo-key", "xkeysib-", |b| letter_or_digit(b) || b == b'-', 81, 81),
+    token("square-token", "sq0atp-", word, 22, 60),
+    token("prefect-token", "pnu_", letter_or_digit, 36, 36),
 ];
 
 impl Token {

@@ -1,14 +1,17 @@
 //! The vault: the secrets that are known by name, the forms in which others are found, and the search for both.
 
+use super::encoded::{REACH, begins_across, split, written};
 use super::fields::{Cutter, Field};
 use super::look::Look;
 use super::own::Own;
 use super::shapes::SHAPES;
 use super::tokens::{TOKENS, begins_word};
 use aho_corasick::AhoCorasick;
+use mainpath_sandbox::{is_secret_name, secret_variables};
 use mainpath_tools::Secrets;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -35,7 +38,7 @@ struct Known {
     key: [u8; 32],
     /// By their first bytes, the anchors that are a part of their secrets, and whether a named secret begins so.
     first: Vec<(Vec<Anchor>, bool)>,
-    /// The length of the longest anchor or named secret, in bytes.
+    /// How long a beginning can be that is not yet known to be one, in bytes: the longest anchor or named secret.
     longest: usize,
 }
 
@@ -102,9 +105,6 @@ enum Name<'a> {
 /// Shorter values are no secrets: replacing them would garble ordinary text.
 const SHORTEST: usize = 8;
 
-/// Endings of the names of environment variables that hold secrets.
-const NAMES: [&str; 8] = ["_KEY", "_TOKEN", "_SECRET", "PASSWORD", "_PASS", "_CREDENTIALS", "API_KEY", "_PAT"];
-
 impl Vault {
     /// A vault of these secrets, name and value, and of every kind that is known by its form.
     pub fn new(secrets: impl IntoIterator<Item = (String, String)>) -> Vault {
@@ -117,12 +117,8 @@ impl Vault {
             secrets.into_iter().filter(|(_, value)| value.len() >= SHORTEST).collect();
         let mut named: Vec<(String, String)> = Vec::new();
         for (name, value) in known {
-            // As it would stand inside JSON text, where that differs: some escape slashes too.
-            let escaped = serde_json::to_string(&value).unwrap_or_default();
-            let escaped = escaped.trim_matches('"').to_string();
-            let slashes = escaped.replace('/', "\\/");
-            let others = [slashes, escaped].into_iter().filter(|other| *other != value);
-            named.extend(others.map(|other| (name.clone(), other)));
+            let others = written(&value);
+            named.extend(others.into_iter().map(|other| (name.clone(), other)));
             named.push((name, value));
         }
         named.sort_by(|(a, x), (b, y)| y.len().cmp(&x.len()).then_with(|| a.cmp(b)));
@@ -175,10 +171,14 @@ impl Vault {
         kinds
     }
 
-    /// Whether a variable of this name holds a secret.
-    pub fn is_secret_name(name: &str) -> bool {
-        let name = name.to_ascii_uppercase();
-        NAMES.iter().any(|ending| name.ends_with(ending))
+    /// Returns true if an environment variable holds a secret: by its name, or because its value is one or contains one.
+    pub fn is_secret_variable(&self, name: &str, value: &str) -> bool {
+        is_secret_name(name) || self.has_secret(value)
+    }
+
+    /// The variables that are hidden from commands: those of the secrets by name, and those whose names say that they hold one.
+    pub fn hidden_variables(&self) -> impl Iterator<Item = OsString> {
+        self.names().map(OsString::from).chain(secret_variables())
     }
 
     /// The names of the secrets.
@@ -288,7 +288,7 @@ impl Known {
             let of = value.bytes().next().map_or(0, usize::from);
             self.first[of].1 = true;
         }
-        let named = self.named.iter().map(|(_, value)| value.len());
+        let named = self.named.iter().map(|(_, value)| REACH * value.len());
         self.longest = texts.iter().map(|text| text.len()).chain(named).max().unwrap_or_default();
     }
 
@@ -314,7 +314,8 @@ impl Known {
                 Look::Nothing | Look::Secret(_) | Look::Open { .. } | Look::Later => {}
             }
         };
-        for (at, range) in self.given(text, since) {
+        let across = self.values.iter().flat_map(|values| split(values, text, since));
+        for (at, range) in self.given(text, since).into_iter().chain(across) {
             take(Look::Secret(range.clone()), range.start, Name::Given(&self.named[at].0));
         }
         let input = aho_corasick::Input::new(text).range(since..);
@@ -383,7 +384,12 @@ impl Known {
         };
         let first = rest.first().and_then(|byte| self.first.get(usize::from(*byte)));
         first.is_some_and(|(anchors, named)| {
-            anchors.iter().any(of_anchor) || *named && self.named.iter().any(|(_, value)| begins(value.as_bytes()))
+            anchors.iter().any(of_anchor)
+                || *named
+                    && self
+                        .named
+                        .iter()
+                        .any(|(_, value)| begins(value.as_bytes()) || begins_across(value.as_bytes(), rest))
         }) || self.own.iter().any(|own| own.begins(text, at))
     }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::guard;
+use std::collections::BTreeSet;
 use std::process::Command;
 
 /// A workspace, in it a repository with a commit, and Mainpath's own folder beside it.
@@ -34,7 +35,7 @@ impl World {
 
     /// What is done about what a script leaves; its cage would hold some of it back.
     fn after(&self, script: &str) -> Planted {
-        let (watch, _) = guard::begin(&self.workspace, std::slice::from_ref(&self.own));
+        let (watch, _) = guard::begin(&self.workspace, std::slice::from_ref(&self.own), &BTreeSet::new());
         self.sh(script);
         watch.settle("t/tool/1.0")
     }
@@ -94,7 +95,7 @@ fn nothing_that_a_command_has_left_runs_when_its_user_asks_git_anything() {
             let script = format!("{EVIL}{script}")
                 .replace("{ran}", &ran.display().to_string())
                 .replace("WORK", &world.workspace.display().to_string());
-            let (watch, _) = guard::begin(&world.workspace, std::slice::from_ref(&world.own));
+            let (watch, _) = guard::begin(&world.workspace, std::slice::from_ref(&world.own), &BTreeSet::new());
             let said = world.sh(&script);
             if is_settled {
                 let planted = watch.settle("t/tool/1.0");
@@ -182,7 +183,7 @@ fn a_rebase_that_was_made_up_merges_only_with_what_is_part_of_git() {
         let marked = world.own.with_file_name("ran");
         let script =
             format!("{EVIL}{REBASE}").replace("{ran}", &marked.display().to_string()).replace("STRATEGY", strategy);
-        let (watch, _) = guard::begin(&world.workspace, std::slice::from_ref(&world.own));
+        let (watch, _) = guard::begin(&world.workspace, std::slice::from_ref(&world.own), &BTreeSet::new());
         let said = world.sh(&script);
         if is_settled {
             let taken = if strategy == "ort" { Vec::new() } else { vec![".git/rebase-merge/strategy".to_string()] };
@@ -231,7 +232,7 @@ fn what_comes_with_a_new_repository_is_told_unless_it_counts_for_the_workspace()
 fn without_a_place_for_it_and_for_held_files_it_is_told() {
     let world = World::new();
     world.sh("echo a > .envrc");
-    let (watch, _) = guard::begin(&world.workspace, &[]);
+    let (watch, _) = guard::begin(&world.workspace, &[], &BTreeSet::new());
     world.sh("echo b > new; mv new .envrc; echo x > .profile; ln -s /etc/passwd pipe; mkfifo mise.toml");
     let planted = watch.settle("x");
     assert_eq!(
