@@ -135,7 +135,7 @@ struct CompactBody {
 async fn compact(call: Call<Nothing, CompactBody>) -> Result<Answer<Sent>, Problem> {
     // Summarising asks the model.
     let _slot = call.app.runs.room(&call.host)?;
-    let trace = call.trace_once().await?;
+    let trace = call.trace_to_drive().await?;
     trace.compact(call.body.hint.clone()).await?;
     sent(&call, &trace).await
 }
@@ -156,7 +156,7 @@ async fn rename(call: Call<Nothing, RenameBody>) -> Result<Answer<Sent>, Problem
 }
 
 async fn clear(call: Call) -> Result<Answer<Sent>, Problem> {
-    let trace = call.trace_once().await?;
+    let trace = call.trace_to_drive().await?;
     trace.clear().await?;
     sent(&call, &trace).await
 }
@@ -228,8 +228,9 @@ const MOST_BYTES: usize = 1 << 20;
 async fn restore(call: Call<Nothing, RestoreBody>) -> Result<RestoredFiles, Problem> {
     let trace = call.trace().await?;
     let RestoreBody { at_sequence, dry_run, force } = call.body;
-    if force {
-        call.needs(Scope::Approve, "force")?;
+    // Nobody is asked before the files change.
+    if !dry_run || force {
+        call.needs(Scope::Approve, "putting files back")?;
     }
     let to = Point::Message(Seq(at_sequence));
     if !dry_run {

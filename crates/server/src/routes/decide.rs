@@ -242,7 +242,7 @@ struct DecideBody {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Lasting {
-    /// Calls like this one in this trace.
+    /// Calls like this one in this trace, whoever talks to it: also a key that may not decide.
     Trace,
     /// Calls like this one from now on, in every trace.
     Always,

@@ -137,13 +137,12 @@ async fn mail(call: Call<Nothing, MailBody>) -> Result<Answer<Posted>, Problem> 
     let mail: Mail = serde_json::from_value(Value::Object(call.body.mail.clone())).map_err(wrong)?;
     let mut slot = None;
     match &mail {
-        Mail::Message { .. } | Mail::Continue | Mail::Rewind { .. } => {
+        Mail::Message { .. } | Mail::Continue | Mail::Rewind { .. } | Mail::Compact { .. } => {
             call.check_drive(&trace).await?;
             slot = Some(call.app.runs.room(&call.host)?);
         }
-        Mail::Compact { .. } => slot = Some(call.app.runs.room(&call.host)?),
-        Mail::Interrupt { .. } => call.check_drive(&trace).await?,
-        Mail::Stop | Mail::Clear | Mail::Rename { made: None, .. } => {}
+        Mail::Interrupt { .. } | Mail::Clear => call.check_drive(&trace).await?,
+        Mail::Stop | Mail::Rename { made: None, .. } => {}
         Mail::Approve { rule: None, .. } | Mail::Reopen { .. } | Mail::Deny { .. } => {
             call.needs(Scope::Approve, "a decision on a call")?;
         }

@@ -94,6 +94,11 @@ async fn a_key_that_only_runs_starts_nothing_that_asks_nobody_and_decides_nothin
         ("fork", json!({})),
         ("reflect", json!({})),
         ("restore", json!({"at_sequence": 1, "force": true})),
+        ("restore", json!({"at_sequence": 1})),
+        ("compact", json!({})),
+        ("clear", json!({})),
+        ("mail", json!({"mail": {"type": "compact"}})),
+        ("mail", json!({"mail": {"type": "clear"}})),
     ] {
         let refused = place
             .ask("POST", &format!("/api/traces/{free}/{path}"), std::slice::from_ref(&runs), &body.to_string())
