@@ -14,14 +14,17 @@ use mainpath::core::{EffectKey, Machine, pending};
 use mainpath::index::Index;
 use mainpath::runtime::erase::{Done, Kin, What, copies};
 use mainpath::sessions::Held;
+use mainpath::spec_of;
 use mainpath::store::scheduler::system_clock;
 use mainpath::store::{Collected, Store, StoreError, Sweep, TraceEntry};
+use mainpath::testing::tests_made_of;
 use mainpath::trace::{Erase, Erased, everywhere, is_grade_of};
 use mainpath::types::{Millis, Seq, TraceId};
 use mainpath::values::duration;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::time::Duration;
 
 /// `mainpath rm`
@@ -389,11 +392,27 @@ pub async fn erase(args: EraseArgs) -> Result<Exit, Failure> {
         out(&format!("the same messages are in {}, {kin}; --forks erases them there too", copy.trace))?;
     }
     let told = unless(left);
-    done?;
+    let traces: Vec<TraceId> = done?.into_iter().map(|(trace, _)| trace).chain([trace.clone()]).collect();
+    say_tests(&app.logs, &trace, &traces).await?;
+    out("files that you have exported, and tests in other folders, keep the words")?;
     if matches!(what, What::All) {
         say_unread(&app.logs, &trace).await?;
     }
     told
+}
+
+/// Names the tests that were made of these traces, in the folder that the trace worked in.
+async fn say_tests(logs: &Logs, trace: &TraceId, traces: &[TraceId]) -> Result<(), Failure> {
+    let (log, ..) = logs.read(trace).await?;
+    let Some(folder) = spec_of(&log).map(|spec| spec.workspace.clone()) else { return Ok(()) };
+    for name in tests_made_of(Path::new(&folder), traces) {
+        let name = one_line(&name);
+        out(&format!(
+            "the test {name} in {} keeps the words; mainpath test remove {name} removes it",
+            one_line(&folder)
+        ))?;
+    }
+    Ok(())
 }
 
 /// Says of what nobody has read that it is still there: it is no part of the conversation yet.

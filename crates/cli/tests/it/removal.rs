@@ -89,6 +89,19 @@ fn what_was_said_is_erased_from_every_file_and_the_chain_holds() {
 }
 
 #[test]
+fn an_erasure_names_the_tests_and_exports_that_keep_the_words() {
+    let place = Place::new();
+    place.run_on(&scripted(vec![Answer::text("The pelican is fine.")]), &["the heron is secret"]);
+    let trace = place.trace();
+    place.ok(&["test", "add", &trace, "--name", "kept"]);
+    let out = place.ok(&["erase", &trace, "--all", "--yes"]);
+    let folder = place.work.canonicalize().unwrap();
+    let kept = format!("the test kept in {} keeps the words; mainpath test remove kept removes it\n", folder.display());
+    assert!(out.contains(&kept), "{out}");
+    assert!(out.ends_with("files that you have exported, and tests in other folders, keep the words\n"), "{out}");
+}
+
+#[test]
 fn what_was_pinned_of_a_message_is_erased_with_it() {
     let (place, server) = (Place::new(), scripted(vec![Answer::text("Good."), Answer::text("And good.")]));
     place.run_on(&server, &["The pelican sleeps at the pier."]);

@@ -23,6 +23,6 @@ pub(crate) use file::one_or_many;
 pub use file::{Expectations, ExpectedAnswer, ExpectedCall, ExpectedText, OtherCalls, TestFile};
 pub use live::{AT_ONCE, LiveTests};
 pub use live_outcome::{LiveOutcome, LiveReport, LiveTrial, LiveVerdict};
-pub use names::{FoundTests, found_tests, remove_test, test_file, test_names, tests_folder};
+pub use names::{FoundTests, found_tests, remove_test, test_file, test_names, tests_folder, tests_made_of};
 pub use outcome::{TestOutcome, TestProblem};
 pub(crate) use propose::calls;

@@ -3,6 +3,7 @@
 use super::file::TestFile;
 use super::folder;
 use crate::{Error, ErrorKind};
+use mainpath_types::TraceId;
 use std::path::{Path, PathBuf};
 
 /// Where a project keeps its tests, from its folder on.
@@ -123,6 +124,14 @@ pub(super) fn check_name(name: &str) -> Result<(), Error> {
 /// What a test expects. Errors: there is no such test, or its `test.toml` cannot be read.
 pub fn test_file(project: &Path, name: &str) -> Result<TestFile, Error> {
     folder::read_file(&test_folder(project, name)?)
+}
+
+/// The tests of a project that were made of one of these traces, and hold its words. Those that cannot be read are left out.
+pub fn tests_made_of(project: &Path, traces: &[TraceId]) -> Vec<String> {
+    let is_of = |name: &String| {
+        test_file(project, name).is_ok_and(|file| traces.iter().any(|trace| trace.as_str() == file.from))
+    };
+    test_names(project).unwrap_or_default().into_iter().filter(is_of).collect()
 }
 
 /// Removes a test. Errors: there is no such test.
