@@ -49,7 +49,8 @@ pub fn gist(arguments: &str) -> String {
 /// The most characters of a call in a line that only names it.
 pub const GIST: usize = 100;
 
-/// A text in which what steers a terminal, hides or reorders letters, or is a blank other than a space, is named: `<U+202E>`.
+/// A text in which what steers a terminal, hides or reorders letters, is a blank other than a space, or passes for a Latin letter in a word
+/// of these, is named: `<U+202E>`. A word that is written in another script alone stays as it is.
 pub fn visible(text: &str) -> String {
     named(text, |c| c.is_control() || is_invisible(c) || is_blank(c))
 }
@@ -59,9 +60,18 @@ fn named(text: &str, is_hidden: impl Fn(char) -> bool) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut before = None;
     let mut letters = text.chars().peekable();
+    // Whether the word at this place mixes letters that look alike, and how many marks stand above each other.
+    let (mut in_word, mut is_mixed, mut marks) = (false, false, 0);
     while let Some(c) = letters.next() {
+        if !in_word {
+            let word = || std::iter::once(c).chain(letters.clone()).take_while(|c| c.is_alphabetic() || is_mark(*c));
+            is_mixed = word().any(|c| c.is_ascii_alphabetic()) && word().any(is_lookalike);
+        }
+        in_word = c.is_alphabetic() || is_mark(c);
+        marks = if is_mark(c) { marks + 1 } else { 0 };
         let is_seen = match c {
             '\n' | '\t' => true,
+            c if is_mixed && is_lookalike(c) || marks > MOST_MARKS => false,
             '\u{FE00}'..='\u{FE0F}' => before.is_some_and(is_picture),
             '\u{200D}' => before.is_some_and(is_picture) && letters.peek().copied().is_some_and(is_picture),
             c => !is_hidden(c),
@@ -79,6 +89,27 @@ fn named(text: &str, is_hidden: impl Fn(char) -> bool) -> String {
     }
     shown
 }
+
+/// So many marks a letter may have (Unicode TR39, section 5.4, "Optional Detection"). More of them cover what stands around it.
+const MOST_MARKS: u32 = 4;
+
+/// Whether a character is a mark that is drawn over the letter before it: the blocks of combining marks of Unicode's Blocks.txt.
+fn is_mark(c: char) -> bool {
+    matches!(c, '\u{300}'..='\u{36F}' | '\u{1AB0}'..='\u{1AFF}' | '\u{1DC0}'..='\u{1DFF}' | '\u{20D0}'..='\u{20FF}'
+        | '\u{FE20}'..='\u{FE2F}')
+}
+
+/// Whether a letter passes for a Latin one in a word of these: those of scripts that share their forms, some of Greek, wide letters, and
+/// letters for formulas (Unicode's Blocks.txt and confusables.txt).
+fn is_lookalike(c: char) -> bool {
+    matches!(c, '\u{400}'..='\u{52F}' | '\u{1C80}'..='\u{1C8F}' | '\u{A640}'..='\u{A69F}' | '\u{530}'..='\u{58F}'
+        | '\u{13A0}'..='\u{13FF}' | '\u{AB70}'..='\u{ABBF}' | '\u{2C80}'..='\u{2CFF}' | '\u{A4D0}'..='\u{A4FF}'
+        | '\u{FF21}'..='\u{FF3A}' | '\u{FF41}'..='\u{FF5A}' | '\u{1D400}'..='\u{1D7FF}')
+        || GREEK.contains(c)
+}
+
+/// The letters of Greek that look like Latin ones.
+const GREEK: &str = "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοικνρυ";
 
 /// Whether a character is a picture, or a sign that has one too.
 fn is_picture(c: char) -> bool {

@@ -2,6 +2,16 @@ import { expect, test } from "vitest";
 import { visible } from "./visible";
 import { editable, meant, spelled } from "./spelled";
 
+test("letters that pass for Latin ones in a word of these are named, and marks that cover others", () => {
+  expect(spelled("rm \u0440\u0430\u0443\u0440\u0430l \uff45vil.sh")).toBe(
+    "rm ⟨U+0440⟩⟨U+0430⟩⟨U+0443⟩⟨U+0440⟩⟨U+0430⟩l ⟨U+FF45⟩vil.sh",
+  );
+  expect(spelled(`a${"\u0301".repeat(6)}b`)).toBe(`a${"\u0301".repeat(4)}⟨U+0301⟩⟨U+0301⟩b`);
+  const plain = "Привет git提交 ИТ-department Δt e\u0301 שלום";
+  expect(spelled(plain)).toBe(plain);
+  expect(meant(editable("\u0440l"))).toBe("\u0440l");
+});
+
 test("nothing of what will run is taken out", () => {
   // An operating system command of a terminal without an end would swallow the rest of the line.
   expect(spelled("true \u001b]0; rm -rf ~")).toBe("true ⟨U+001B⟩]0; rm -rf ~");

@@ -125,8 +125,12 @@ mod tests {
         assert_eq!(whole(r#"{"command":"ls \u202e# \u001b[2J\u200b"}"#, None), ["$ ls <U+202E># <U+001B>[2J<U+200B>"]);
         assert_eq!(visible("a\u{E0041}b\u{2028}c\u{AD}d\r"), "a<U+E0041>b<U+2028>c<U+00AD>d<U+000D>");
         // Joined emoji and other scripts stay as they are.
-        let seen = "👩‍💻 👩🏽‍🚀 ❤️ 1️⃣ é 日本\u{3000} שלום";
+        let seen = "👩‍💻 👩🏽‍🚀 ❤️ 1️⃣ é 日本\u{3000} שלום Привет git提交 ИТ-department Δt e\u{301}\u{323}";
         assert_eq!(visible(seen), seen);
+        let mixed = "rm \u{440}\u{430}\u{443}\u{440}\u{430}l ｅvil.sh";
+        assert_eq!(visible(mixed), "rm <U+0440><U+0430><U+0443><U+0440><U+0430>l <U+FF45>vil.sh");
+        let covered = format!("a{}b", "\u{301}".repeat(500));
+        assert_eq!(visible(&covered), format!("a{}{}b", "\u{301}".repeat(4), "<U+0301>".repeat(496)));
         assert_eq!(
             visible("ok\u{E0172}\u{FE0F}\u{200D}x\u{2800}\u{A0}y ❤\u{200D}x 1\u{FE0F}\u{FE0F}"),
             "ok<U+E0172><U+FE0F><U+200D>x<U+2800><U+00A0>y ❤<U+200D>x 1\u{FE0F}<U+FE0F>"

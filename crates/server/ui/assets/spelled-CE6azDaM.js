@@ -1,2 +1,0 @@
-var e=/[^\S \t\n]|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu,t=/⟨U\+([0-9A-F]{4,6})⟩/g,n=/⟨(?=U\+[0-9A-F]{4,6}⟩)/g;function r(e){return`⟨U+${(e.codePointAt(0)??0).toString(16).toUpperCase().padStart(4,`0`)}⟩`}function i(t){return t.replace(e,e=>e===`
-`||e===`	`?e:r(e))}function a(e){return i(e.replace(n,r))}function o(e){return e.replace(t,(e,t)=>{let n=parseInt(t,16);return n<=1114111?String.fromCodePoint(n):e})}export{o as n,i as r,a as t};
