@@ -1,7 +1,8 @@
 # mainpath: `make run` does the main job, `make test` proves that it works. See CONTRIBUTING.md.
 
 SHELL := /bin/bash
-CARGO ?= cargo
+# Cargo has jobs of its own; make's would be named in a warning of each call.
+CARGO ?= env -u MAKEFLAGS -u MFLAGS cargo
 TASK ?= Look around in this folder and say in three sentences what is in it.
 MODEL ?=
 # More flags of `mainpath run`, such as FLAGS=--yes where nobody can be asked.
@@ -62,8 +63,7 @@ dist:
 ## Everything that CI runs. It installs what the tests need: the servers, clients and validators that they talk to below target/, and
 ## redis-server, promtool and Chromium with apt-get (as root) where they are missing.
 test:
-	$(MAKE) -j2 -O lint test-tools
-	$(MAKE) ui-built
+	$(MAKE) -j2 -O lint test-tools ui-built
 	$(MAKE) test-rust
 	$(MAKE) ui-browser
 	@echo "tests done"
