@@ -73,7 +73,7 @@ pub async fn run(mut args: RunArgs, file: &Path) -> Result<Exit, Failure> {
     check_allowed(&app, &spec, &args.attach)?;
     let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
     let from = Origin { source: &name, now: system_clock() };
-    let taken = import(app.logs.at(&trace), &app.vault, Some(spec), history.messages, from).await?;
+    let taken = import(app.logs.at(&trace), &app.vault, spec, history.messages, from).await?;
     if !args.output.json {
         eprintln!("· {} imported from {name}", were(taken as u64, "message"));
     }

@@ -102,7 +102,7 @@ async fn conversation(file: PathBuf, args: ImportArgs) -> Result<Exit, Failure> 
     let spec = spec(&app, &agent).await?;
     let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
     let from = Origin { source: &name, now: system_clock() };
-    let messages = take_in(app.logs.at(&trace), &app.vault, Some(spec), history.messages, from).await?;
+    let messages = take_in(app.logs.at(&trace), &app.vault, spec, history.messages, from).await?;
     views::write(app.logs.at(&trace)).await?;
     if let Some((session, _)) = &mut session {
         held.point(session, &trace)?;

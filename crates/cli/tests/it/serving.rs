@@ -50,7 +50,7 @@ impl Served {
         begun["trace_id"].as_str().unwrap().into()
     }
 
-    fn try_ask(&self, method: &str, path: &str, more: &str, body: &str) -> std::io::Result<(u16, Value)> {
+    pub fn try_ask(&self, method: &str, path: &str, more: &str, body: &str) -> std::io::Result<(u16, Value)> {
         let mut stream = TcpStream::connect(&self.address)?;
         stream.set_read_timeout(Some(LONG))?;
         let (address, key, length) = (&self.address, &self.key, body.len());

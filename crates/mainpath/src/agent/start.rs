@@ -76,7 +76,7 @@ impl Agent {
         let spec = agent.spec()?;
         host.check_model(model)?;
         let from = Origin { source: "messages", now: (host.runtime().config().clock)() };
-        match import(host.at(&id), &host.runtime().config().vault, Some(spec), messages, from).await {
+        match import(host.at(&id), &host.runtime().config().vault, spec, messages, from).await {
             Err(RuntimeError::Exists(_) | RuntimeError::Store(StoreError::Exists { .. } | StoreError::Held { .. }))
                 if once.is_some() =>
             {

@@ -5,7 +5,7 @@ use crate::agent::reconstructed::{FOLDER, MARK, file_of};
 use crate::{Error, Logs};
 use mainpath_providers::Registry;
 use mainpath_providers::history::{HistoryFormat, Loose};
-use mainpath_runtime::import::{Arrival, Origin, import_whole};
+use mainpath_runtime::import::{Arrival, Origin, import};
 use mainpath_runtime::{Vault, views};
 use mainpath_store::StoreError;
 use mainpath_types::{EventKind, Millis, Profile, Recorded, Spec, Spent, TraceId, format_time};
@@ -60,7 +60,7 @@ pub async fn reconstruct(
         let spec = spec(session, branch, file, number);
         let source = format!("{}: {}", session.program.name(), file.display());
         let from = Origin { source: &source, now };
-        match import_whole(logs.at(&trace), vault, spec, arrivals, from).await {
+        match import(logs.at(&trace), vault, spec, arrivals, from).await {
             Ok(messages) => {
                 views::write(logs.at(&trace)).await?;
                 done.messages += messages;

@@ -138,13 +138,19 @@ pub struct Arrival {
     pub recorded: Option<Recorded>,
 }
 
+impl From<history::Whole> for Arrival {
+    fn from(message: history::Whole) -> Arrival {
+        Arrival { message, recorded: None }
+    }
+}
+
 /// Makes a trace of messages from elsewhere, whole or not at all, and says how many there are. Texts are redacted, long ones go into blobs.
 /// Errors: there is such a trace already; the messages do not fit together; the log cannot be written.
-pub async fn import_whole(
+pub async fn import(
     at: TraceStore<'_>,
     vault: &Vault,
     mut spec: Spec,
-    messages: Vec<Arrival>,
+    messages: Vec<impl Into<Arrival>>,
     from: Origin<'_>,
 ) -> Result<usize, RuntimeError> {
     vault.redact_spec(&mut spec).map_err(RuntimeError::Trace)?;
@@ -158,40 +164,15 @@ pub async fn import_whole(
         Ok::<(), RuntimeError>(())
     };
     offer(InputKind::SetSpec { spec: Arc::new(spec), by: None })?;
-    for Arrival { message: history::Whole { role, mut parts }, recorded } in messages {
+    for Arrival { message: history::Whole { role, mut parts }, recorded } in messages.into_iter().map(Into::into) {
         redact(vault, &mut parts);
         offload(at.scoped(), &mut parts).await?;
         let recorded = recorded.map(|said| Recorded { model: said.model.map(|model| vault.redact(&model)), ..said });
         let message = imported(role, parts, source.clone(), &at.scope.principal);
         offer(InputKind::Import(Box::new(MessageImported { recorded, ..message })))?;
     }
-    at.store.begin(at.scope, at.trace, log).await?;
+    at.store.begin(at.scope, at.trace, log).await.map_err(|error| RuntimeError::Store(error).of_beginning())?;
     Ok(count)
-}
-
-/// Adds messages to a trace, or with a spec to a new one, and says how many. Errors: as [`Intake`]'s, and there is a trace of this id already.
-pub async fn import(
-    at: TraceStore<'_>,
-    vault: &Vault,
-    spec: Option<Spec>,
-    messages: Vec<history::Whole>,
-    from: Origin<'_>,
-) -> Result<usize, RuntimeError> {
-    let is_new = spec.is_some();
-    let opened = Intake::open(at, vault, spec, from.now).await;
-    if !is_new {
-        return opened?.add(messages, from).await;
-    }
-    let mut intake = opened.map_err(RuntimeError::of_beginning)?;
-    if intake.head > 0 {
-        return Err(RuntimeError::Exists(at.trace.clone()));
-    }
-    let added = intake.add(messages, from).await;
-    if added.is_err() {
-        // Nobody was told that it began: who asks for the same again must not find a part of it.
-        let _ = at.store.discard(at.scope, &intake.lease, intake.head).await;
-    }
-    added.map_err(RuntimeError::of_beginning)
 }
 
 /// What people, models and tools said elsewhere is redacted as if it had been said here.

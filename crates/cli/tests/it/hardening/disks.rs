@@ -108,9 +108,78 @@ fn a_server_that_cannot_sync_acknowledges_nothing_and_is_not_ready_until_it_can(
     assert_eq!(done.err.matches("logs cannot be written").count(), 1, "{done:#?}");
 }
 
+/// A row of the table: what came of a run whose calls failed.
+fn row(place: &Place, done: &Done, what: &str) {
+    if long() {
+        println!("{what}: exit code {}, {} of 3 commands", done.code, place.text("effects").lines().count());
+    }
+}
+
+#[test]
+fn whichever_write_of_the_log_fails_nothing_is_repeated_and_the_run_comes_to_its_end() {
+    let numbers: &[u32] = if long() { &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14] } else { &[4] };
+    let mut count = 0;
+    for error in ["EIO", "ENOSPC", "EDQUOT"].iter().filter(|error| long() || **error != "EDQUOT") {
+        for number in numbers {
+            for more in ["", "+"] {
+                let mut answers: Vec<Answer> = (1..=3).map(|n| bash(&format!("echo {n} >> effects"))).collect();
+                answers.insert(0, Answer::text("Hello."));
+                answers.push(Answer::text("Done."));
+                let (place, server) = (Place::new(), scripted(answers));
+                place.run_on(&server, &["Say hello."]);
+                let trace = place.trace();
+                let log = place.home.join("traces").join(&trace).join("events.jsonl");
+                let calls = "write,writev,pwrite64,pwritev";
+                let mut command = Command::new("strace");
+                let model = server.model();
+                let plain = place.command(&["run", "--yes", "--trace", &trace, "--model", &model, "Do it."]);
+                place.surround(&mut command);
+                command.args(["-f", "-qq", "-o", "/dev/null", "-P", &log.display().to_string()]);
+                command.args(["-e", &format!("inject={calls}:error={error}:when={number}{more}")]);
+                command.arg(plain.get_program()).args(plain.get_args());
+                let (done, what) = (finish(command, None), format!("write {error} {number}{more}"));
+                row(&place, &done, &what);
+                comes_to_its_end(&place, &done, &what);
+                count += 1;
+            }
+        }
+    }
+    tried("disks", count, "failing writes of the log");
+}
+
+/// With the key of the first request, the same request gets the whole conversation answered, once.
+#[test]
+fn a_server_that_is_killed_while_it_takes_in_a_conversation_takes_in_all_of_it_when_asked_again() {
+    let (place, server) = (Place::new(), scripted(vec![Answer::text("All 1,201 of them.")]));
+    let messages: Vec<_> = (0..1_201)
+        .map(|n| json!({"role": if n % 2 == 0 { "user" } else { "assistant" }, "content": format!("message {n}")}))
+        .collect();
+    let body = json!({"messages": messages, "model": server.model()}).to_string();
+    let key = "idempotency-key: one\r\nprefer: wait=60\r\n";
+    let mut served = serve(&place);
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-o", "/dev/null", "-e", "trace=fdatasync", "-e", "inject=fdatasync:signal=SIGKILL"]);
+    strace.args(["-p", &served.process.child.id().to_string()]).stderr(Stdio::piped());
+    let mut strace = strace.spawn().unwrap();
+    BufReader::new(strace.stderr.as_mut().unwrap()).read_line(&mut String::new()).unwrap();
+    assert!(served.try_ask("POST", "/api/traces", key, &body).is_err(), "it is killed before it answers");
+    served.process.end();
+    strace.wait().unwrap();
+    let mut served = serve(&place);
+    let (status, answer) = served.ask("POST", "/api/traces", key, &body);
+    assert_eq!((status, &answer["outcome"]["answer"]), (200, &json!("All 1,201 of them.")), "{answer}");
+    let asked = server.requests().pop().unwrap().body()["messages"].to_string();
+    assert!(asked.contains("message 1200\""), "the last one is answered");
+    let log = std::fs::read_to_string(place.home.join("traces").join(place.trace()).join("events.jsonl")).unwrap();
+    assert_eq!(log.matches("\"type\":\"message_imported\"").count(), 1_201);
+    assert_eq!(log.matches("\"type\":\"run_finished\"").count(), 1);
+    served.process.signal(rustix::process::Signal::TERM);
+    served.process.end();
+}
+
 #[test]
 fn whatever_call_fails_nothing_is_repeated_and_the_run_comes_to_its_end() {
-    // Not `write`: the runtime's own wake-ups are writes too, and no disk fails them.
+    // Not `write`, with which the runtime also wakes its threads: those of the log fail below.
     let calls = ["fdatasync", "openat", "rename", "ftruncate", "fsync", "pwrite64"];
     let errors = ["EIO", "ENOSPC", "EMFILE", "EDQUOT"];
     let numbers: &[u32] = if long() { &[1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144] } else { &[5] };
@@ -122,6 +191,7 @@ fn whatever_call_fails_nothing_is_repeated_and_the_run_comes_to_its_end() {
                     let (place, server) = (Place::new(), three());
                     let when = format!("{number}{more}");
                     let done = run(&place, &server, call, error, &when);
+                    row(&place, &done, &format!("{call} {error} {when}"));
                     comes_to_its_end(&place, &done, &format!("{call} {error} {when}"));
                     count += 1;
                 }
