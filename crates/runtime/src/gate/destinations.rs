@@ -5,16 +5,25 @@
 //! stands in its body). What else looks like an address is told apart by no search, as it can be written in a hundred ways that a model
 //! understands: it is enough that nobody named it. Names and paths are searched for in the texts.
 
+mod arguments;
+mod days;
+mod flow;
 mod forms;
+mod lines;
 mod records;
+mod requests;
+mod yaml;
 
 use crate::gate::fold::folded;
+use arguments::{Candidate, Kind, collect};
+use days::{Day, days};
 use forms::{
-    AT, addresses, is_address, is_file, is_host, is_place, is_telling, is_time, is_web, normal, reads_place, squeezed,
+    AT, addresses, is_address, is_host, is_id, is_telling, is_time, is_title, is_web, normal, reads_place, squeezed,
+    words,
 };
 use mainpath_policy::CallFacts;
 use mainpath_types::{CallId, Destination, EffectClass, Origin};
-use records::Records;
+use records::{Passage, Records};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -24,9 +33,16 @@ use std::sync::Arc;
 pub(crate) struct Destinations {
     said: Vec<Arc<PersonsText>>,
     said_addresses: HashSet<String>,
+    said_days: HashSet<Day>,
     /// What servers filled in.
     fields: HashSet<String>,
+    /// Whole values of other fields of servers. They name a thing, but no place.
+    names: HashSet<String>,
+    /// The days of such values.
+    named_days: HashSet<Day>,
     texts: Vec<Arc<Text>>,
+    /// The addresses that texts have.
+    linked: HashSet<String>,
     kept: usize,
     /// More text than is kept: what nobody named counts as having come from it.
     full: bool,
@@ -34,6 +50,8 @@ pub(crate) struct Destinations {
     unread: bool,
     /// The calls that are under way.
     asked: HashMap<CallId, OpenCall>,
+    /// A call that went where only a text says was held back, and no person has said anything since: the model obeys a text.
+    is_misled: bool,
 }
 
 /// Bytes of texts that are kept at most.
@@ -61,6 +79,9 @@ struct Text {
     /// Without case and invisible letters.
     folded: String,
     squeezed: String,
+    days: HashSet<Day>,
+    /// Without the fields of records, where the text has any.
+    prose: Option<String>,
     /// What the server says of the record that it stands in.
     fields: HashSet<String>,
     /// The arguments of its own call, squeezed: an answer repeats what was asked.
@@ -91,9 +112,21 @@ pub(crate) fn acts(effect: EffectClass) -> bool {
 }
 
 impl Destinations {
+    /// Takes in that a call was held back because only a text says where it goes.
+    pub fn note_held_back(&mut self) {
+        self.is_misled = true;
+    }
+
+    /// Takes in that a person has looked at what the trace does.
+    pub fn note_seen(&mut self) {
+        self.is_misled = false;
+    }
+
     /// Takes in what a person said.
     pub fn note_said(&mut self, text: &str) {
+        self.note_seen();
         self.said_addresses.extend(addresses(text).iter().map(|address| normal(address)));
+        self.said_days.extend(days(text));
         let words = text.to_lowercase();
         if !self.said.iter().any(|said| said.words == words) {
             self.said.push(Arc::new(PersonsText { squeezed: squeezed(text), words }));
@@ -102,7 +135,7 @@ impl Destinations {
 
     /// Takes in a text that somebody wrote outside of any call.
     pub fn note_text(&mut self, text: &str) {
-        self.keep(None, text, HashSet::new());
+        self.keep(None, text, HashSet::new(), None);
     }
 
     /// Takes in that something was shown whose words are not known: an image, a sound, a document.
@@ -128,26 +161,33 @@ impl Destinations {
         let is_place = asked.as_ref().is_some_and(|asked| asked.reads_place);
         let from = Some((call, asked));
         for text in texts {
-            let records =
-                || serde_json::from_str::<Value>(text).ok().filter(|value| value.is_object() || value.is_array());
-            match (origin == Origin::Mcp && !is_place).then(records).flatten() {
-                Some(value) => {
-                    let Records { fields, passages } = Records::of(&value);
-                    let own = from
-                        .as_ref()
-                        .and_then(|(_, asked)| asked.as_ref())
-                        .map(|asked| &*asked.arguments)
-                        .unwrap_or_default();
-                    // What was asked for and comes back is not the server's word.
-                    self.fields.extend(fields.into_iter().filter(|field| !own.contains(&squeezed(field))));
-                    passages.into_iter().for_each(|passage| self.keep(from.as_ref(), &passage.text, passage.fields));
-                }
-                None => self.keep(from.as_ref(), text, HashSet::new()),
+            if origin != Origin::Mcp || is_place {
+                self.keep(from.as_ref(), text, HashSet::new(), Records::prose(text));
+                continue;
+            }
+            let Records { fields, names, passages } = Records::of_result(text, &|word| self.points(word));
+            let own =
+                from.as_ref().and_then(|(_, asked)| asked.as_ref()).map(|asked| &*asked.arguments).unwrap_or_default();
+            // What was asked for and comes back is not the server's word.
+            let is_own = |value: &String| own.contains(&squeezed(value));
+            self.fields.extend(fields.into_iter().filter(|field| !is_own(field)));
+            self.named_days.extend(names.iter().flat_map(|name| days(name)));
+            self.names.extend(names.iter().filter(|name| !is_own(name)).map(|name| normal(name)));
+            for Passage { text, mut fields } in passages {
+                // A small number may be the id of many things.
+                fields.retain(|field| is_telling(field));
+                self.keep(from.as_ref(), &text, fields, None);
             }
         }
     }
 
-    fn keep(&mut self, from: Option<&(CallId, Option<OpenCall>)>, text: &str, fields: HashSet<String>) {
+    fn keep(
+        &mut self,
+        from: Option<&(CallId, Option<OpenCall>)>,
+        text: &str,
+        fields: HashSet<String>,
+        prose: Option<String>,
+    ) {
         if text.trim().is_empty() {
             return;
         }
@@ -159,32 +199,67 @@ impl Destinations {
         let asked = from.and_then(|(_, asked)| asked.as_ref());
         let own = asked.map_or_else(|| "".into(), |asked| Arc::clone(&asked.arguments));
         let (call, tool) = (from.map(|(call, _)| *call), asked.and_then(|asked| asked.tool.clone()));
-        self.texts.push(Arc::new(Text { call, tool, folded, squeezed, fields, own }));
+        self.note_links(&addresses(text));
+        self.texts.push(Arc::new(Text { call, tool, folded, squeezed, days: days(text), prose, fields, own }));
         if self.kept > MOST {
             (self.full, self.kept) = (true, 0);
             self.texts.clear();
+            self.linked.clear();
         }
     }
 
     /// The destinations of a call that no person and no server named. `names_server`: whether a person named the server of an address.
     pub fn of(&self, facts: &CallFacts, names_server: &dyn Fn(&str) -> bool) -> Vec<Destination> {
-        let acts = acts(facts.effect) || facts.effect == EffectClass::ReadOnly && facts.results == Origin::Mcp;
-        if !acts || self.texts.is_empty() && !self.full && !self.unread {
+        if self.texts.is_empty() && !self.full && !self.unread {
+            return Vec::new();
+        }
+        if facts.effect == EffectClass::ReadOnly && facts.results == Origin::Web {
+            let owned = |url: &str| facts.named || names_server(url);
+            return facts.urls.iter().filter_map(|fact| self.of_address(&fact.url, &owned, false)).collect();
+        }
+        if !acts(facts.effect) && !(facts.effect == EffectClass::ReadOnly && facts.results == Origin::Mcp) {
             return Vec::new();
         }
         let mut candidates = Vec::new();
         collect(&facts.arguments, "", "", &mut candidates);
         if facts.says_read_only {
             // What changes nothing tells a server no more than the address that it is asked for.
-            candidates
-                .retain(|candidate| !candidate.is_file && (is_web(&candidate.value) || is_host(&candidate.value)));
+            candidates.retain(|candidate| {
+                candidate.kind == Kind::Place && (is_web(&candidate.value) || is_host(&candidate.value))
+            });
         }
+        // Mainpath's own tools go where the owner's configuration says.
+        let is_fixed = facts.results == Origin::Web || facts.effect == EffectClass::MessageSend;
+        let has_place = is_fixed
+            || candidates.iter().any(|candidate| {
+                matches!(candidate.kind, Kind::Place | Kind::File)
+                    && !candidate.value.is_empty()
+                    && !is_time(&candidate.value)
+            });
+        // What a person asked for by its title is the person's, wherever its details come from.
+        let is_asked_for = candidates.iter().any(|candidate| {
+            matches!(candidate.kind, Kind::Name | Kind::Text)
+                && is_title(candidate.name())
+                && self.is_word(&normal(&candidate.value))
+        });
+        candidates.retain(|candidate| match candidate.kind {
+            Kind::Place | Kind::File => true,
+            Kind::Name | Kind::Day if is_asked_for => false,
+            Kind::Name => true,
+            // Where it says where it goes, a text and a day are what it says there.
+            Kind::Text | Kind::Day => !is_asked_for && !has_place,
+        });
         let owned = |value: &str| facts.named && facts.urls.iter().any(|fact| fact.url == value) || names_server(value);
+        // Whom a person speaks of may still be written to.
+        let is_misled = self.is_misled && !facts.says_read_only;
         let mut found: Vec<Destination> = Vec::new();
         let mut searched = 0;
         for candidate in candidates {
             let normal = normal(&candidate.value);
-            if normal.is_empty() || is_time(&candidate.value) || self.is_said(&candidate.value, &normal) {
+            if normal.is_empty() || self.is_said(&candidate, &normal) {
+                continue;
+            }
+            if candidate.kind != Kind::Day && is_time(&candidate.value) {
                 continue;
             }
             searched += 1;
@@ -193,7 +268,16 @@ impl Destinations {
                 found.push(Destination { argument, value, call: None, tool: None });
                 break;
             }
-            let unsaid = self.unsaid(&candidate, &normal, &owned);
+            let unsaid = match candidate.kind {
+                Kind::Place | Kind::File
+                    if is_misled && !lines::words(&candidate.value).any(|word| self.points(word)) =>
+                {
+                    Some(found_in(&candidate, None))
+                }
+                Kind::Place | Kind::File => self.unsaid(&candidate, &normal, &owned),
+                Kind::Name | Kind::Text => self.unsaid_name(&candidate, &normal),
+                Kind::Day => self.unsaid_day(&candidate),
+            };
             found.extend(unsaid.filter(|unsaid| !found.contains(unsaid)));
         }
         found
@@ -201,18 +285,23 @@ impl Destinations {
 
     /// The destination, unless a server or, in other words, a person has named it.
     fn unsaid(&self, candidate: &Candidate, normal: &str, names_server: &dyn Fn(&str) -> bool) -> Option<Destination> {
-        let Candidate { argument, value, is_file } = candidate;
+        let Candidate { value, kind, .. } = candidate;
         // Of a file, a model makes up names itself.
+        let is_file = *kind == Kind::File;
         let telling = !is_file && is_telling(value);
-        let strict = telling || *is_file && value.contains(['/', '.']);
+        let strict = telling || is_file && value.contains(['/', '.']);
+        let is_short_id = is_short_id(candidate);
         let by_server = self.fields.contains(normal);
-        if by_server && !strict {
+        if by_server && !strict && !is_short_id {
             return None;
         }
         let squeezed = squeezed(value);
         let says = |text: &&Arc<Text>| {
             let long = squeezed.len() >= if strict { SEARCHED } else { SEARCHED_NAME };
-            let said = long && text.squeezed.contains(&squeezed) || has_word(&text.folded, &folded(value), false);
+            let said = match is_short_id {
+                true => names_id(text.prose.as_ref().unwrap_or(&text.folded), &folded(value), candidate.name()),
+                false => long && text.squeezed.contains(&squeezed) || has_word(&text.folded, &folded(value), false),
+            };
             // The sender's address in a signature is the sender's; a link in a text is the text's.
             let own_record = !is_web(value) && text.fields.contains(normal);
             said && !text.own.contains(&squeezed) && !own_record
@@ -222,11 +311,36 @@ impl Destinations {
         if by.is_none() && (named || !telling && !self.full) {
             return None;
         }
-        let (call, tool) = by.map_or((None, None), |text| (text.call, text.tool.clone()));
-        Some(Destination { argument: argument.clone(), value: value.clone(), call, tool })
+        Some(found_in(candidate, by))
     }
 
-    fn is_said(&self, value: &str, normal: &str) -> bool {
+    /// The name of a thing that a text has, unless a server or a person has named it.
+    fn unsaid_name(&self, candidate: &Candidate, normal: &str) -> Option<Destination> {
+        let Candidate { value, .. } = candidate;
+        if self.fields.contains(normal) || self.names.contains(normal) || self.is_in_words(value, normal) {
+            return None;
+        }
+        let (folded, squeezed) = (folded(value), squeezed(value));
+        let says = |text: &&Arc<Text>| has_word(&text.folded, &folded, false) && !text.own.contains(&squeezed);
+        self.texts.iter().find(says).map(|text| found_in(candidate, Some(text)))
+    }
+
+    /// The day that a text names, unless a server or a person has named it.
+    fn unsaid_day(&self, candidate: &Candidate) -> Option<Destination> {
+        let meant = days(&candidate.value);
+        if !meant.is_disjoint(&self.said_days) || !meant.is_disjoint(&self.named_days) {
+            return None;
+        }
+        let squeezed = squeezed(&candidate.value);
+        let says = |text: &&Arc<Text>| !meant.is_disjoint(&text.days) && !text.own.contains(&squeezed);
+        self.texts.iter().find(says).map(|text| found_in(candidate, Some(text)))
+    }
+
+    fn is_said(&self, candidate: &Candidate, normal: &str) -> bool {
+        let value = &*candidate.value;
+        if is_short_id(candidate) {
+            return self.said.iter().any(|said| names_id(&said.words, normal, candidate.name()));
+        }
         if is_address(value) {
             let is_host = !value.contains(AT) && !is_web(value);
             return self.said_addresses.contains(normal) || is_host && self.is_word(normal);
@@ -244,54 +358,28 @@ impl Destinations {
     fn is_word(&self, word: &str) -> bool {
         self.said.iter().any(|said| has_word(&said.words, word, true))
     }
-}
 
-/// A value that says where a call goes.
-#[derive(Debug)]
-struct Candidate {
-    argument: String,
-    value: String,
-    is_file: bool,
-}
-
-/// The values of a call's arguments that say where to or to whom: those of arguments with such a name, and addresses wherever they stand.
-fn collect(value: &Value, argument: &str, name: &str, found: &mut Vec<Candidate>) {
-    let mut put = |value: &str, is_file: bool| {
-        found.push(Candidate { argument: argument.into(), value: value.trim().into(), is_file });
-    };
-    match value {
-        Value::String(text) => {
-            if let Ok(inner @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(text) {
-                return collect(&inner, argument, name, found);
-            }
-            let is_file = is_file(name) && !text.contains("://");
-            if is_file {
-                return put(text, true);
-            }
-            let is_name = is_place(name);
-            let is_url = text.contains("://") && !text.trim().contains(char::is_whitespace);
-            if !is_name || is_url {
-                return addresses(text).iter().for_each(|address| put(address, false));
-            }
-            for piece in text.split([',', ';', '\n', '\r']) {
-                let inner = addresses(piece);
-                inner.iter().for_each(|address| put(address, false));
-                if inner.is_empty() {
-                    put(piece, false);
-                }
-            }
-        }
-        Value::Number(number) if is_place(name) => put(&number.to_string(), false),
-        Value::Array(items) => items.iter().for_each(|item| collect(item, argument, name, found)),
-        Value::Object(map) => map.iter().for_each(|(inner, value)| {
-            let dot = if argument.is_empty() { "" } else { "." };
-            addresses(inner).into_iter().for_each(|value| {
-                found.push(Candidate { argument: argument.into(), value, is_file: false });
-            });
-            collect(value, &format!("{argument}{dot}{inner}"), inner, found);
-        }),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    /// Whether people said a word, or one that starts with it: `newsletter` where they speak of newsletters. Words within an address do not count.
+    fn points(&self, word: &str) -> bool {
+        let word = word.to_lowercase();
+        let starts = |before: &str| {
+            let last = before.chars().next_back();
+            last.is_none_or(|last| last.is_whitespace() || "\"'(\u{201c}\u{2018}".contains(last))
+        };
+        let is_short = word.chars().count() < 5;
+        self.said.iter().any(|said| {
+            said.words.match_indices(&word).any(|(at, _)| {
+                let ends = !said.words[at + word.len()..].starts_with(char::is_alphanumeric);
+                starts(&said.words[..at]) && (ends || !is_short)
+            })
+        })
     }
+}
+
+fn found_in(candidate: &Candidate, by: Option<&Arc<Text>>) -> Destination {
+    let Candidate { argument, value, .. } = candidate;
+    let (call, tool) = by.map_or((None, None), |text| (text.call, text.tool.clone()));
+    Destination { argument: argument.clone(), value: value.clone(), call, tool }
 }
 
 /// The names of all arguments.
@@ -317,6 +405,30 @@ fn has_word(text: &str, value: &str, strict: bool) -> bool {
             let dotted = strict && next == Some('.') && after.next().is_some_and(char::is_alphanumeric);
             !before.is_some_and(joins) && !next.is_some_and(joins) && !dotted
         })
+}
+
+/// Whether a value is an id of a few digits. Numbers like it are in most texts, so it counts there only where the text says what it is.
+fn is_short_id(candidate: &Candidate) -> bool {
+    is_id(candidate.name())
+        && !is_telling(&candidate.value)
+        && candidate.value.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a text names a short id: one of the three words before it says what it is.
+fn names_id(text: &str, id: &str, argument: &str) -> bool {
+    const SIGNS: [&str; 6] = ["id", "ids", "no", "nr", "number", "numbers"];
+    let joins = |letter: char| letter.is_alphanumeric() || "-.:/_".contains(letter);
+    text.match_indices(id).any(|(at, _)| {
+        let (before, after) = (&text[..at], &text[at + id.len()..]);
+        let mut after = after.chars();
+        let ends = after.next().is_none_or(|next| {
+            !joins(next) || ".:".contains(next) && after.next().is_none_or(|next| !next.is_alphanumeric())
+        });
+        let mut last =
+            before.split(|letter: char| !letter.is_alphanumeric()).rev().filter(|word| !word.is_empty()).take(3);
+        let is_sign = |word: &str| SIGNS.contains(&word) || words(argument).any(|noun| noun == word);
+        ends && !before.ends_with(joins) && (before.trim_end().ends_with('#') || last.any(is_sign))
+    })
 }
 
 #[cfg(test)]

@@ -10,7 +10,9 @@ use crate::prepared::Prepared;
 use mainpath_policy::{AtStop, BREAKPOINT, CallFacts, Rules, UrlFact, judge, narrowest};
 use mainpath_sandbox::Launcher;
 use mainpath_tools::{Planned, Scene, Tools, Workspace};
-use mainpath_types::{CONTENT, ChildPatch, Decision, EffectClass, LoadedSkill, Origin, PlannedCall, TextForm, Verdict};
+use mainpath_types::{
+    CONTENT, ChildPatch, Decision, Destination, EffectClass, LoadedSkill, Origin, PlannedCall, TextForm, Verdict,
+};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -183,8 +185,8 @@ impl<'a> Gate<'a> {
         let named = facts.named || facts.urls.iter().any(|from| same_server(&from.url, &to.url));
         let mut facts = CallFacts { urls: vec![to], named, ..facts };
         self.complete(&mut facts);
-        // Where the call goes was judged before it ran; from there on it goes where that server says.
-        facts.destinations.clear();
+        // Where the call goes was judged before it ran. The server says where it goes from there, unless a text made it do so.
+        facts.destinations = self.redirected(&facts);
         let verdict = self.verdict(&tool, &facts);
         let reason = verdict.reason.trim_end_matches('.');
         match verdict.decision {
@@ -192,6 +194,13 @@ impl<'a> Gate<'a> {
             Decision::Deny => Err(reason.into()),
             Decision::Ask => Err(format!("{reason}; call for that address if it is wanted")),
         }
+    }
+
+    /// The addresses of a redirect that no person and no text as it stands named.
+    fn redirected(&self, facts: &CallFacts) -> Vec<Destination> {
+        let Some(origins) = &self.origins else { return Vec::new() };
+        let owned = |url: &str| facts.named || origins.names(url);
+        facts.urls.iter().filter_map(|fact| origins.destinations.of_address(&fact.url, &owned, true)).collect()
     }
 
     /// The rules and a call's facts, by which each file that it comes upon is judged. `None`: it cannot be judged.

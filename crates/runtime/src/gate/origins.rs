@@ -11,7 +11,7 @@ use crate::prompt::notes::parted;
 use crate::prompt::texts::{load, parts};
 use mainpath_store::{ScopedStore, StoreError};
 use mainpath_types::{
-    ApprovalGranted, CallId, CallResolved, EventKind, MessageQueued, ModelFinished, Origin, Part, Principal,
+    ApprovalGranted, CallId, CallResolved, Decision, EventKind, MessageQueued, ModelFinished, Origin, Part, Principal,
     RecordedCall, RewindRequested, Role, TraceId,
 };
 use serde_json::Value;
@@ -81,6 +81,9 @@ impl Origins {
         if let EventKind::ApprovalGranted(ApprovalGranted { arguments: Some(arguments), .. }) = kind {
             self.note(Origin::User, arguments);
             self.destinations.note_said(arguments);
+        }
+        if let EventKind::ApprovalGranted(_) = kind {
+            self.destinations.note_seen();
         }
         if let EventKind::ModelFinished(data) = kind {
             self.note_calls(data);
@@ -152,6 +155,10 @@ impl Origins {
             if let Some(shown) = planned.answer.as_ref().filter(|_| !planned.messages.is_empty()) {
                 self.note(Origin::Message, shown);
                 self.destinations.note_text(shown);
+            }
+            let is_allowed = planned.verdict.as_ref().is_some_and(|verdict| verdict.decision == Decision::Allow);
+            if !planned.destinations.is_empty() && !is_allowed {
+                self.destinations.note_held_back();
             }
             if planned.ended().is_none() {
                 let mut words = HashSet::new();

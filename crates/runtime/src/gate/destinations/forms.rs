@@ -110,6 +110,49 @@ const NAMES: [&str; 2] = ["name", "login"];
 /// Names of fields whose values their bearers choose.
 const CHOSEN: [&str; 8] = ["handle", "href", "link", "links", "login", "name", "site", "website"];
 
+/// Words in the names of arguments and fields that hold what somebody wrote.
+const TEXTS: [&str; 27] = [
+    "bio",
+    "body",
+    "caption",
+    "comment",
+    "comments",
+    "content",
+    "contents",
+    "data",
+    "description",
+    "details",
+    "html",
+    "instructions",
+    "markdown",
+    "memo",
+    "message",
+    "messages",
+    "note",
+    "notes",
+    "payload",
+    "review",
+    "reviews",
+    "snippet",
+    "subject",
+    "summary",
+    "text",
+    "texts",
+    "value",
+];
+/// Words in the names of arguments that name what a call makes.
+const TITLES: [&str; 2] = ["subject", "title"];
+
+/// Whether an argument or a field holds what somebody wrote.
+pub(super) fn is_text(name: &str) -> bool {
+    words(name).any(|word| TEXTS.contains(&word.as_str())) && !is_id(name)
+}
+
+/// Whether an argument names what a call makes, such as an event.
+pub(super) fn is_title(name: &str) -> bool {
+    TITLES.iter().any(|title| name.eq_ignore_ascii_case(title))
+}
+
 /// Whether an argument says where to or to whom.
 pub(super) fn is_place(name: &str) -> bool {
     words(name).any(|word| PLACES.contains(&word.as_str()))
@@ -141,7 +184,7 @@ pub(super) fn reads_place(name: &str) -> bool {
 }
 
 /// The words of a name: `shareWith`, `share_with`, `share-with`.
-fn words(name: &str) -> impl Iterator<Item = String> {
+pub(super) fn words(name: &str) -> impl Iterator<Item = String> {
     let mut spaced = String::new();
     let mut last_small = false;
     for letter in name.chars() {
@@ -180,7 +223,7 @@ fn mails(word: &str) -> impl Iterator<Item = String> {
 }
 
 /// A text with `%40` and the like as what they stand for; `None` if it has none.
-fn percent_decoded(text: &str) -> Option<String> {
+pub(super) fn percent_decoded(text: &str) -> Option<String> {
     let hex = |at: usize| u8::from_str_radix(text.get(at + 1..at + 3)?, 16).ok();
     let mut decoded = Vec::with_capacity(text.len());
     let (bytes, mut at, mut changed) = (text.as_bytes(), 0, false);
@@ -221,6 +264,17 @@ pub(super) fn is_host(word: &str) -> bool {
         && labels.iter().all(is_label)
         && top.chars().count() > 1
         && (top.starts_with("xn--") || top.chars().all(char::is_alphabetic))
+}
+
+/// The server of an address, without user and port.
+pub(super) fn host(url: &str) -> Option<&str> {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#', '\\']).next()?.rsplit('@').next()?;
+    let host = match authority.strip_prefix('[') {
+        Some(number) => number.split(']').next()?,
+        None => authority.split(':').next()?,
+    };
+    (!host.is_empty()).then_some(host)
 }
 
 fn is_mail(word: &str) -> bool {

@@ -1,6 +1,8 @@
-//! A result in JSON, taken apart: what its server filled in, and what somebody wrote.
+//! A result with a structure, taken apart: what its server filled in, and what somebody wrote.
 
-use super::forms::{addresses, holds_addresses, is_address, is_field, is_id, normal};
+use super::forms::{addresses, holds_addresses, is_address, is_field, is_id, is_text, normal};
+use super::{flow, lines, yaml};
+use crate::gate::fold::folded;
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -13,20 +15,65 @@ pub(super) struct Passage {
     pub fields: HashSet<String>,
 }
 
-/// What a result in JSON says.
+/// What a result says.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Records {
     /// What the server filled in, in its normal form.
     pub fields: HashSet<String>,
+    /// Whole values of any other field, and the names of the fields: they name a thing, but no address.
+    pub names: HashSet<String>,
     /// What somebody wrote.
     pub passages: Vec<Passage>,
 }
 
+/// Letters of a name at most.
+const LONGEST_NAME: usize = 80;
+
 impl Records {
+    /// Takes a result apart: JSON, YAML, a literal of Python or lines of text. `is_said`: whether a person said a word. What has no structure is a text.
+    pub fn of_result(text: &str, is_said: &dyn Fn(&str) -> bool) -> Records {
+        if let Some(value) = value(text).or_else(|| yaml::parse(text).filter(Value::is_array)) {
+            return Records::of(&value);
+        }
+        if let Some(value) = yaml::parse(text) {
+            let mut records = Records::of(&value);
+            // Who writes a text can write a map of YAML as well: its addresses count where a person's words point at it.
+            let counts = points(&value, is_said);
+            records.fields.retain(|field| counts || !is_address(field) && !is_number(field));
+            return records;
+        }
+        let names = lines::names(text);
+        if names.is_empty()
+            && let Some(value) = lines::parse(text, is_said)
+        {
+            return Records::of(&value);
+        }
+        if names.len() > 1 && names.iter().all(|name| is_plain_word(name)) {
+            return Records::of(&names.into_iter().map(Value::from).collect());
+        }
+        let whole = Passage { text: text.into(), fields: HashSet::new() };
+        Records { names: names.into_iter().map(String::from).collect(), passages: vec![whole], ..Records::default() }
+    }
+
+    /// What somebody wrote in a text with a structure, such as a file in JSON. `None`: it has none.
+    pub fn prose(text: &str) -> Option<String> {
+        let value = value(text).or_else(|| yaml::parse(text))?;
+        let texts: Vec<String> = Records::of(&value).passages.into_iter().map(|passage| passage.text).collect();
+        Some(folded(&texts.join("\n")))
+    }
+
     pub fn of(value: &Value) -> Records {
         let mut records = Records::default();
-        records.look(value, &HashSet::new());
-        records.fields = all_fields(value, is_vouched);
+        let is_word = |item: &Value| item.as_str().is_some_and(|text| is_plain_word(text));
+        match value.as_array().filter(|items| items.iter().all(is_word)) {
+            // A list of names and nothing else, such as channels.
+            Some(items) => records.fields.extend(items.iter().filter_map(Value::as_str).map(normal)),
+            None => {
+                records.look(value, &HashSet::new());
+                records.fields = all_fields(value, is_vouched);
+            }
+        }
+        name_all(value, &mut records.names);
         records
     }
 
@@ -59,6 +106,45 @@ impl Records {
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
+    }
+}
+
+/// The value that a text holds in JSON or as a literal of Python.
+fn value(text: &str) -> Option<Value> {
+    let json = serde_json::from_str::<Value>(text).ok().filter(|value| value.is_object() || value.is_array());
+    json.or_else(|| flow::parse(text))
+}
+
+/// Whether a value of a map, which nobody wrote as a text, has a word that a person said.
+fn points(value: &Value, is_said: &dyn Fn(&str) -> bool) -> bool {
+    match value {
+        Value::String(text) => lines::words(text).any(is_said),
+        Value::Array(items) => items.iter().any(|item| points(item, is_said)),
+        Value::Object(map) => map.iter().any(|(name, value)| !is_text(name) && points(value, is_said)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// Whether a text is one word, and neither an address nor a number.
+fn is_plain_word(text: &str) -> bool {
+    !text.is_empty() && !text.contains(char::is_whitespace) && !is_address(text) && !is_number(text)
+}
+
+/// Takes in the names of a value's fields, and what they hold in one line, unless somebody wrote it.
+fn name_all(value: &Value, names: &mut HashSet<String>) {
+    let is_name = |text: &str| text.chars().count() <= LONGEST_NAME && !text.contains('\n') && !is_address(text);
+    match value {
+        Value::String(text) if is_name(text) => drop(names.insert(text.clone())),
+        Value::Array(items) => items.iter().for_each(|item| name_all(item, names)),
+        Value::Object(map) => {
+            for (name, value) in map.iter().filter(|(name, _)| !is_text(name)) {
+                if is_name(name) {
+                    names.insert(name.clone());
+                }
+                name_all(value, names);
+            }
+        }
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
