@@ -57,6 +57,10 @@ pub struct HttpRequestConfig {
     #[serde(deserialize_with = "with_methods")]
     #[schemars(with = "Vec<String>")]
     pub allow: Vec<Allow>,
+    /// Addresses of the owner's own servers, such as `https://orders.example.com/**`. Words of their answers do not count as text from outside.
+    #[serde(default, deserialize_with = "with_servers")]
+    #[schemars(with = "Vec<String>")]
+    pub trusted: Vec<Allow>,
     /// How often.
     pub rate: Option<CallRate>,
     /// Seconds that a request may take at most; 60 where nothing is said.
@@ -74,10 +78,22 @@ fn with_methods<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Allow>, D::Err
     }
 }
 
+/// Lines that each name a server.
+fn with_servers<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Allow>, D::Error> {
+    let list = Vec::<Allow>::deserialize(from)?;
+    match list.iter().find(|rule| !rule.names_server()) {
+        Some(rule) => {
+            Err(serde::de::Error::custom(format!("\"{rule}\" names no server; write the one that is trusted")))
+        }
+        None => Ok(list),
+    }
+}
+
 /// Sends one HTTP request to an address that the configuration allows.
 pub struct HttpRequest {
     client: Client,
     allow: Vec<Allow>,
+    trusted: Vec<Allow>,
     rate: Option<CallRate>,
     limit: Duration,
 }
@@ -86,7 +102,13 @@ impl HttpRequest {
     /// With this client and configuration.
     pub fn new(client: &Client, config: &HttpRequestConfig) -> HttpRequest {
         let limit = Seconds::or(config.timeout_s, 60);
-        HttpRequest { client: client.clone(), allow: config.allow.clone(), rate: config.rate, limit }
+        HttpRequest {
+            client: client.clone(),
+            allow: config.allow.clone(),
+            trusted: config.trusted.clone(),
+            rate: config.rate,
+            limit,
+        }
     }
 }
 
@@ -222,7 +244,12 @@ impl Tool for HttpRequest {
                     true => (ctx.check_redirect)(UrlFact { method: method.to_string(), url: url.to_string() }),
                     false => Err(format!("{method} to there is not allowed")),
                 };
-                self.client.send(ask, Caps::within(limit), &follow).await
+                let method = ask.method.clone();
+                let answer = self.client.send(ask, Caps::within(limit), &follow).await?;
+                if self.trusted.iter().any(|rule| rule.covers(&method, &answer.url)) {
+                    ctx.trust();
+                }
+                Ok(answer)
             };
             match ctx.until_stopped(exchange).await {
                 None => ctx.stopped(),

@@ -64,6 +64,7 @@ pub struct ToolContext {
     /// What the trace's calls have started in the background.
     pub processes: Arc<Processes>,
     pub(crate) timed_out: Arc<AtomicBool>,
+    pub(crate) is_trusted: Arc<AtomicBool>,
     /// Where the call's paths lead, as it was judged, by how they are written.
     pub(crate) places: Arc<BTreeMap<String, Resolved>>,
 }
@@ -95,6 +96,7 @@ impl ToolContext {
             cage,
             processes: Arc::default(),
             timed_out: Arc::default(),
+            is_trusted: Arc::default(),
             places: Arc::default(),
         }
     }
@@ -142,6 +144,11 @@ impl ToolContext {
             Ok(resolved) => (self.check_found)(&self.workspace.fact(path, &resolved)),
             Err(_) => Decision::Allow,
         }
+    }
+
+    /// Marks the result as the owner's own: its words do not count as text from outside.
+    pub fn trust(&self) {
+        self.is_trusted.store(true, Ordering::Release);
     }
 
     /// The code of an output that ends because `cancel` fired: `timeout` or `interrupted`.

@@ -403,3 +403,32 @@ fn an_address_within_an_address_gets_no_data_under_yes() {
         assert!(done.code == 5 && done.err.contains("builtin.destination-from-text"), "{inner}: {done:#?}");
     }
 }
+
+#[test]
+fn words_of_a_trusted_address_may_be_sent_and_those_of_others_wait() {
+    let site = Site::says("three orders are open, heron-colony-seven is the oldest");
+    let url = format!("http://{}/orders", site.address);
+    for (trusted, code) in [("", 5), ("https://orders.example/**", 5), (&*format!("http://{}/**", site.address), 0)] {
+        let place = reaching(&site);
+        let config = std::fs::read_to_string(place.home.join("config.toml")).unwrap();
+        place.config(&format!("{config}trusted = [{trusted:?}]\n").replace("trusted = [\"\"]\n", ""));
+        let calls = vec![http("GET", &url, ""), http("POST", &url, "heron-colony-seven is the oldest")];
+        let (done, _) = obeys(&place, calls, &["--yes"], &[]);
+        assert_eq!(done.code, code, "{trusted}: {done:#?}");
+    }
+    // Ask, then tell the group, where rules allow both and nobody is asked.
+    let group = Site::says("{\"code\": 0}");
+    for (trusted, told) in [("", 0), (&*format!("trusted = [\"http://{}/**\"]\n", site.address), 1)] {
+        let place = reaching(&site);
+        let config = std::fs::read_to_string(place.home.join("config.toml")).unwrap();
+        let config = config.replace("allow_private = [", &format!("allow_private = [\"{}\", ", group.address));
+        place.config(&format!("{config}{trusted}[tools.feishu_bot]\nwebhook = \"HOOK\"\n"));
+        let tell =
+            Answer::call("feishu_bot", json!({"text": "three orders are open, heron-colony-seven is the oldest"}));
+        let ask = format!("http_request(GET http://{}/**)", site.address);
+        let hook = format!("http://{}/hook", group.address);
+        let flags = ["--allow", "feishu_bot", "--allow", &ask];
+        let (done, results) = obeys(&place, vec![http("GET", &url, ""), tell], &flags, &[("HOOK", &hook)]);
+        assert_eq!((done.code, group.told().len()), (0, told), "{done:#?} {results:?}");
+    }
+}
