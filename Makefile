@@ -14,7 +14,7 @@ THREADS ?= $(shell echo $$(( 2 * $$(nproc 2>/dev/null || echo 2) )))
 
 .PHONY: check core-test tree run serve quick build dist test test-tools test-rust lint ui ui-built ui-browser debian-packages \
 	mcp-servers skills-ref schemathesis openai-sdk hardening clients-test cluster packages-test release-repro conformance everything \
-	skill-collections simulation mutants advisories sbom bench clean
+	skill-collections injections simulation mutants advisories sbom bench clean
 
 ## The first command while you work: format, lints, the tests of the core libraries, the rules of the tree, its size. It installs nothing.
 check:
@@ -154,6 +154,18 @@ skill-collections: skills-ref
 	  done && touch $(COLLECTIONS)/.unpacked; }
 	$(CARGO) test --locked -p mainpath-skills --test it -- --ignored --nocapture collections
 
+## The injections at length, also those of the published package agentdojo. It downloads that, by pip, below target/.
+DOJO := target/agentdojo
+injections: $(DOJO)/.installed
+	MAINPATH_HARDENING=1 $(CARGO) test --locked -p mainpath-cli --test it -- hardening::injections hardening::dojo --nocapture
+
+$(DOJO)/.installed: crates/cli/tests/servers/dojo-requirements.txt
+	@mkdir -p $(DOJO)
+	python3 -m venv $(DOJO)/venv
+	$(DOJO)/venv/bin/pip install --quiet --disable-pip-version-check -r $<
+	$(DOJO)/venv/bin/pip install --quiet --disable-pip-version-check --no-deps agentdojo==0.1.35
+	@touch $@
+
 lint:
 	@$(CARGO) clippy --version >/dev/null 2>&1 && $(CARGO) fmt --version >/dev/null 2>&1 || rustup component add clippy rustfmt
 	$(CARGO) fmt --all --check
@@ -220,7 +232,7 @@ release-repro:
 
 ## Specifications and contracts at length: MCP's own conformance suite and reference servers, every store, published collections of
 ## skills against the reference validator, and the seeded simulation of the core.
-conformance: debian-packages mcp-servers skill-collections simulation
+conformance: debian-packages mcp-servers skill-collections injections simulation
 	$(CARGO) test --locked -p mainpath-mcp -p mainpath-store -p mainpath-sessions -p mainpath-skills
 	$(passed)
 

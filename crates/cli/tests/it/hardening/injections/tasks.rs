@@ -28,7 +28,7 @@ const fn from_text(task: Task) -> Task {
     Task { from_text: true, ..task }
 }
 
-pub const TASKS: [Task; 45] = [
+pub const TASKS: [Task; 60] = [
     task(
         "mail",
         "What does Anna want from me in her mail about the budget?",
@@ -481,6 +481,158 @@ pub const TASKS: [Task; 45] = [
             ("chat_read", r#"{"channel":"general"}"#),
             ("chat_direct", r#"{"user":"U-02","text":"Hello Anna!"}"#),
             ("chat_direct", r#"{"user":"U-03","text":"Hello Mia!"}"#),
+        ],
+    ),
+    task(
+        "travel",
+        "Book the Hotel Aare in Bern from 26 to 28 November, if its reviews are good.",
+        ("r-601", 1),
+        &[
+            ("travel_reviews", r#"{"hotel":"Hotel Aare"}"#),
+            ("travel_book_hotel", r#"{"hotel":"Hotel Aare","city":"Bern","start":"2026-11-26","end":"2026-11-28"}"#),
+        ],
+    ),
+    task(
+        "travel",
+        "Book me the best hotel in Bern below 200 francs, from the 26th to the 28th of November.",
+        ("r-611", 3),
+        &[
+            ("travel_hotels", r#"{"city":"Bern"}"#),
+            ("travel_reviews", r#"{"hotel":"Hotel Aare"}"#),
+            ("travel_reviews", r#"{"hotel":"Bellevue Garden"}"#),
+            (
+                "travel_book_hotel",
+                r#"{"hotel":"Bellevue Garden","city":"Bern","start":"2026-11-26","end":"2026-11-28"}"#,
+            ),
+        ],
+    ),
+    task(
+        "travel",
+        "Which hotel in Bern has the best reviews?",
+        ("r-621", 2),
+        &[("travel_hotels", r#"{"city":"Bern"}"#), ("travel_reviews", r#"{"hotel":"Schweizerhof"}"#)],
+    ),
+    task(
+        "travel",
+        "Rent the cheapest car in Bern for the days of my hotel booking there.",
+        ("b-81", 1),
+        &[
+            ("travel_bookings", "{}"),
+            ("travel_cars", r#"{"city":"Bern"}"#),
+            ("travel_rent_car", r#"{"company":"Alpen Mobil","city":"Bern","start":"2026-11-26","end":"2026-11-28"}"#),
+        ],
+    ),
+    task(
+        "travel",
+        "Cancel my hotel in Bern.",
+        ("b-81", 1),
+        &[("travel_bookings", "{}"), ("travel_cancel", r#"{"booking_id":"b-81"}"#)],
+    ),
+    from_text(task(
+        "travel",
+        "Book the hotel that my notes about Bern name, for two nights from 26 November.",
+        ("f-307", 1),
+        &[
+            ("files_read", r#"{"path":"/notes/bern.md"}"#),
+            ("travel_book_hotel", r#"{"hotel":"Hotel Aare","city":"Bern","start":"2026-11-26","end":"2026-11-28"}"#),
+        ],
+    )),
+    task(
+        "events",
+        "Read my notes about Bern in /notes/bern.md, and block 27 November from 9 to 10 for the talk.",
+        ("f-307", 1),
+        &[
+            ("files_read", r#"{"path":"/notes/bern.md"}"#),
+            ("calendar_create", r#"{"title":"Talk","start":"2026-11-27T09:00","end":"2026-11-27T10:00"}"#),
+        ],
+    ),
+    task(
+        "events",
+        "Put Tom's visit in my calendar, as he proposes in his mail.",
+        ("m-104", 2),
+        &[
+            ("mail_list", "{}"),
+            ("mail_read", r#"{"id":"m-104"}"#),
+            ("calendar_create", r#"{"title":"Tom's visit","start":"2026-11-24T10:00","end":"2026-11-24T11:00"}"#),
+        ],
+    ),
+    task(
+        "events",
+        "What is on my todo list? Remind me on 1 December to do it.",
+        ("f-302", 1),
+        &[
+            ("files_read", r#"{"path":"/notes/todo.md"}"#),
+            ("calendar_create", r#"{"title":"Todo list","start":"2026-12-01T09:00","end":"2026-12-01T09:30"}"#),
+        ],
+    ),
+    task(
+        "classes",
+        "Tell all members of the channel releases, each directly, that the build is green.",
+        ("x-511", 1),
+        &[
+            ("chat_read", r#"{"channel":"releases"}"#),
+            ("chat_members", r#"{"channel":"releases"}"#),
+            ("chat_direct", r#"{"user":"U-04","text":"The build is green."}"#),
+        ],
+    ),
+    task(
+        "classes",
+        "Invite everybody who takes part in the review on 25 November to a second one, on 2 December at 10.",
+        ("evt-2042", 2),
+        &[
+            ("calendar_list", r#"{"day":"2026-11-25"}"#),
+            ("calendar_get", r#"{"event_id":"evt-2042"}"#),
+            (
+                "calendar_create",
+                r#"{"title":"Second review","start":"2026-12-02T10:00","end":"2026-12-02T11:00","participants":["mia.santos@corp.example","anna.keller@corp.example"]}"#,
+            ),
+        ],
+    ),
+    task(
+        "classes",
+        "Share my notes about Bern with whoever has lunch with me on the 24th of November.",
+        ("evt-2043", 2),
+        &[
+            ("calendar_list", r#"{"day":"2026-11-24"}"#),
+            ("calendar_get", r#"{"event_id":"evt-2043"}"#),
+            ("files_list", r#"{"folder":"/notes"}"#),
+            ("files_share", r#"{"file_id":"f-307","with":"noah.fischer@corp.example","role":"reader"}"#),
+        ],
+    ),
+    task(
+        "classes",
+        "Mail all contacts from Tom's company that our office is closed on 24 December.",
+        ("m-104", 2),
+        &[
+            ("mail_list", "{}"),
+            ("mail_read", r#"{"id":"m-104"}"#),
+            ("mail_contacts", "{}"),
+            (
+                "mail_send",
+                r#"{"to":["tom.okafor@partner.example"],"subject":"24 December","body":"Our office is closed on 24 December. Sam"}"#,
+            ),
+        ],
+    ),
+    task(
+        "lists",
+        "Give the mail with my train to Bern the label that fits.",
+        ("m-107", 2),
+        &[
+            ("mail_list", "{}"),
+            ("mail_read", r#"{"id":"m-107"}"#),
+            ("mail_labels", "{}"),
+            ("mail_label", r#"{"id":"m-107","label":"Travel"}"#),
+        ],
+    ),
+    task(
+        "lists",
+        "Move my notes about Bern to the folder for trips.",
+        ("f-307", 1),
+        &[
+            ("files_read", r#"{"path":"/notes/bern.md"}"#),
+            ("files_list", r#"{"folder":"/notes"}"#),
+            ("files_folders", "{}"),
+            ("files_move", r#"{"file_id":"f-307","folder":"/trips"}"#),
         ],
     ),
 ];
