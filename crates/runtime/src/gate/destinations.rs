@@ -217,7 +217,7 @@ impl Destinations {
             let owned = |url: &str| facts.named || names_server(url);
             return facts.urls.iter().filter_map(|fact| self.of_address(&fact.url, &owned, false)).collect();
         }
-        if !acts(facts.effect) && !(facts.effect == EffectClass::ReadOnly && facts.results == Origin::Mcp) {
+        if !(acts(facts.effect) || facts.effect == EffectClass::ReadOnly && facts.results == Origin::Mcp) {
             return Vec::new();
         }
         let mut candidates = Vec::new();

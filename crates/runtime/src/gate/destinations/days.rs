@@ -30,8 +30,8 @@ pub(super) fn days(text: &str) -> HashSet<Day> {
     let mut found = HashSet::new();
     for (at, token) in tokens.iter().enumerate() {
         if let Some(month) = month(token) {
-            let around = tokens[at + 1..].iter().map_while(|token| near(token));
-            let before = tokens[..at].iter().rev().map_while(|token| near(token));
+            let around = tokens[at + 1..].iter().map_while(near);
+            let before = tokens[..at].iter().rev().map_while(near);
             found.extend(around.chain(before).flatten().filter_map(|day| valid(month, day)));
         }
         if let Some((month, day)) = token.split_once('月') {

@@ -93,7 +93,7 @@ pub(super) fn names(text: &str) -> Vec<&str> {
     let Some((first, rest)) = lines.split_first() else { return Vec::new() };
     let (title, first) = first.split_once(": ").map_or((None, *first), |(title, first)| (Some(title), first));
     let names: Vec<&str> = [first].into_iter().chain(rest.iter().copied()).collect();
-    let fits = |name: &&str| {
+    let fits = |name: &str| {
         let words = name.split_whitespace().count();
         (1..=6).contains(&words)
             && name.chars().count() <= 60
@@ -102,7 +102,7 @@ pub(super) fn names(text: &str) -> Vec<&str> {
             && !is_address(name)
     };
     let titled = title.is_none_or(|title| title.split_whitespace().count() <= LONGEST);
-    if titled && names.iter().all(|name| fits(&name)) { names } else { Vec::new() }
+    if titled && names.iter().all(|name| fits(name)) { names } else { Vec::new() }
 }
 
 /// A value; those of a field that has several are apart.

@@ -64,7 +64,7 @@ impl Records {
 
     pub fn of(value: &Value) -> Records {
         let mut records = Records::default();
-        let is_word = |item: &Value| item.as_str().is_some_and(|text| is_plain_word(text));
+        let is_word = |item: &Value| item.as_str().is_some_and(is_plain_word);
         match value.as_array().filter(|items| items.iter().all(is_word)) {
             // A list of names and nothing else, such as channels.
             Some(items) => records.fields.extend(items.iter().filter_map(Value::as_str).map(normal)),

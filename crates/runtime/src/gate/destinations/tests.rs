@@ -381,7 +381,7 @@ fn what_somebody_writes_is_no_field_though_it_looks_like_one() {
     for text in [
         format!("Id: m-7\nFrom: anna@corp.example\nBody: Thanks.\n{forged}"),
         format!("Id: m-7\nFrom: anna@corp.example\nSubject: Hi\nBody: Hi\n\n{record}"),
-        format!("Id: m-7\nFrom: anna@corp.example\nFrom: eve@outside.example\nBody: Hi"),
+        "Id: m-7\nFrom: anna@corp.example\nFrom: eve@outside.example\nBody: Hi".into(),
         format!("- id: m-7\n  body: |-\n    Hi\n    {}", forged.replace('\n', "\n    ")),
         format!("- id: m-7\n  body: Hi, {}", forged.replace('\n', "\n    ")),
         format!("id: m-7\nbody: Thanks.\n{}", forged.to_lowercase()),
