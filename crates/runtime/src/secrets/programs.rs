@@ -47,12 +47,10 @@ pub(super) fn curl_user(text: &[u8], at: usize, from: usize) -> Look {
 /// A key of fewer characters is none.
 const SHORTEST_KEY: usize = 16;
 
-/// The lines of a key that follow `Private-Lines: NUMBER`.
+/// The lines of a key that follow `Private-Lines: NUMBER`. Their breaks may be escaped, once or more.
 pub(super) fn putty_key(text: &[u8], _: usize, from: usize) -> Look {
     let is_key = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
-    // The letter of an escaped break seems to begin the key; hiding it hides nothing else.
-    let is_break = |byte: u8| matches!(byte, b'\r' | b'\n' | b'\\');
-    let start = run(text, run(text, from, |byte| byte.is_ascii_digit()), is_break);
+    let start = after_breaks(text, run(text, from, |byte| byte.is_ascii_digit()));
     let (mut end, mut here) = (start, start);
     while here < text.len() {
         let next = run(text, here, is_key);
@@ -60,7 +58,7 @@ pub(super) fn putty_key(text: &[u8], _: usize, from: usize) -> Look {
         if next == here || matches!(text.get(next), Some(b'-' | b':')) {
             break;
         }
-        (end, here) = (next, run(text, next, is_break));
+        (end, here) = (next, after_breaks(text, next));
     }
     let whole = (end - start >= SHORTEST_KEY).then_some(end);
     match whole {
@@ -68,5 +66,18 @@ pub(super) fn putty_key(text: &[u8], _: usize, from: usize) -> Look {
         _ if here == text.len() => Look::Open { start, end: whole },
         Some(end) => Look::Secret(start..end),
         None => Look::Nothing,
+    }
+}
+
+/// The place after the line breaks that begin here; the end of the text, if it ends within one.
+fn after_breaks(text: &[u8], mut at: usize) -> usize {
+    loop {
+        let end = run(text, at, |byte| byte == b'\\');
+        at = match text.get(end) {
+            Some(b'\r' | b'\n') if end == at => at + 1,
+            Some(b'r' | b'n') if end > at => end + 1,
+            None => return end,
+            Some(_) => return at,
+        };
     }
 }
