@@ -72,12 +72,14 @@ fn all_files_here_is_one_word_and_covers_no_file_that_others_obey_and_no_command
     let mut terminal = Terminal::run(&place, &server);
     terminal.shows("for this [t]race, all [f]iles here, al[w]ays,", 1);
     terminal.types("f\n");
-    // Not offered for these, and not taken.
+    // Not offered for these, and not taken. What is typed before the whole question is shown is no answer to it.
     terminal.shows("? allow write_text_file: sub/.envrc", 1);
+    terminal.shows("[?]:", 2);
     terminal.types("f\n");
     terminal.shows("[?]: f\r\n  f does not cover this call", 1);
     terminal.types("n\n\n");
     terminal.shows("? allow bash: echo x >> effects", 1);
+    terminal.shows("[?]:", 3);
     terminal.types("f\n");
     // What is typed before that would be read together with it.
     terminal.shows("[?]: f\r\n  f does not cover this call", 2);
