@@ -6,7 +6,7 @@ use crate::content::{Gathered, judge_resource};
 use crate::link::Link;
 use crate::names;
 use crate::server::Server;
-use mainpath_tools::{DynTool, Fut, Schema, ToolContext, ToolDoc};
+use mainpath_tools::{Defined, DynTool, Fut, Schema, ToolContext, ToolDoc};
 use mainpath_types::{Decision, EffectClass, Origin, ToolOutput};
 use rmcp::model::{
     CallToolRequestParams, GetPromptRequestParams, PaginatedRequestParams, ReadResourceRequestParams, Tool,
@@ -155,6 +155,24 @@ struct Remote {
 }
 
 impl DynTool for Remote {
+    fn defined(&self) -> Fut<'_, Defined> {
+        Box::pin(async move {
+            let listed = match self.server.link().await {
+                Ok(link) => tools(&link).await,
+                Err(why) => Err(why),
+            };
+            let tool = match listed {
+                Ok(listed) => listed.into_iter().find(|tool| tool.name == self.name),
+                Err(why) => return Defined::Gone(format!("its server does not define it: {why}")),
+            };
+            match tool.map(|tool| offer(&self.server, tool)) {
+                Some(Ok((_, offer))) => Defined::Now { description: offer.doc.description, schema: offer.schema },
+                Some(Err(why)) => Defined::Gone(format!("its schema: {why}")),
+                None => Defined::Gone("its server does not list it any more".into()),
+            }
+        })
+    }
+
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: Value) -> Fut<'a, ToolOutput> {
         Box::pin(async move {
             let mut params = CallToolRequestParams::new(self.name.clone());

@@ -127,7 +127,7 @@ pub use registry::{Planned, Tools, is_large, unkept};
 pub use sandbox::Sandbox;
 pub use snapshot::{MOST_CHANGES, Snapshot};
 pub use take::TakeChanges;
-pub use tool::{DynTool, ProbeAnswer, Rate, Scene, Tool, ToolDoc, Touched, Touches};
+pub use tool::{Defined, DynTool, ProbeAnswer, Rate, Scene, Tool, ToolDoc, Touched, Touches};
 pub use unique::unique_json;
 pub use work::{Fut, panic_text};
 pub use workspace::{PathProblem, Resolved, Workspace};

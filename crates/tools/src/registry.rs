@@ -5,9 +5,11 @@ use crate::arguments::{Arguments, map_strings, typed};
 use crate::words::count;
 use crate::work::{blocking, panic_text};
 use crate::{Bash, EditTextFile, Glob, Grep, ListFiles, ReadTextFile, WriteTextFile};
-use crate::{DynTool, Fut, ProbeAnswer, Problem, Scene, Tool, ToolContext, ToolDoc, Touched, Touches, Workspace};
+use crate::{
+    Defined, DynTool, Fut, ProbeAnswer, Problem, Scene, Tool, ToolContext, ToolDoc, Touched, Touches, Workspace,
+};
 use crate::{ExpandWindow, GoalTool, ListCalls, LoadOlderMessages, RecallResult};
-use crate::{ProcessList, ProcessOutput, ProcessStop, Sandbox};
+use crate::{ProcessList, ProcessOutput, ProcessStop, Sandbox, Secrets};
 use mainpath_policy::{CallFacts, PathFact};
 use mainpath_types::{Asking, EffectClass, Millis, Origin, Part, RateLimit, ToolOutput, ToolSpec, own_tool_name};
 use serde_json::Value;
@@ -59,6 +61,9 @@ trait Erased: Send + Sync {
     fn stands_for(&self, _: &Value) -> Option<(String, Value)> {
         None
     }
+    fn defined(&self) -> Fut<'_, Defined> {
+        Box::pin(async { Defined::Fixed })
+    }
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: Value) -> Result<Fut<'a, ToolOutput>, Problem>;
     fn probe<'a>(&'a self, ctx: &'a ToolContext, args: Value) -> Result<Fut<'a, ProbeAnswer>, Problem>;
 }
@@ -91,6 +96,9 @@ impl Erased for Untyped {
     }
     fn stands_for(&self, args: &Value) -> Option<(String, Value)> {
         self.0.stands_for(args)
+    }
+    fn defined(&self) -> Fut<'_, Defined> {
+        self.0.defined()
     }
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: Value) -> Result<Fut<'a, ToolOutput>, Problem> {
         Ok(self.0.run(ctx, args))
@@ -304,6 +312,40 @@ impl Tools {
     /// A call's arguments as its tool takes them. Errors: there is no such tool, or they do not match its schema.
     pub fn arguments(&self, name: &str, text: &str) -> Result<Value, Problem> {
         self.find(name).and_then(|asked| asked.arguments.parse(&asked.name, text))
+    }
+
+    /// The output of a call that a person has approved and whose tool is another one now; `None` if it is the same. `shown`: the tools as
+    /// the model was told of them when it made the call; a tool that is not among them is compared with what is known of it here.
+    pub async fn changed(
+        &self,
+        name: &str,
+        arguments: &str,
+        shown: &[ToolSpec],
+        secrets: &dyn Secrets,
+    ) -> Option<ToolOutput> {
+        let entry = self.find(name).and_then(|asked| self.read(&asked, arguments)).ok()?.0;
+        let why = match entry.tool.defined().await {
+            Defined::Fixed => return None,
+            Defined::Gone(why) => why,
+            Defined::Now { description, mut schema } => {
+                map_strings(&mut schema, &|text| secrets.redact(text));
+                let is_as = |known: &str, input: &Value| secrets.redact(&description) == known && schema == *input;
+                let same = match shown.iter().find(|spec| spec.name == entry.name) {
+                    Some(spec) => is_as(&spec.description, &spec.input_schema),
+                    None => {
+                        let mut known = Value::clone(entry.arguments.schema());
+                        map_strings(&mut known, &|text| secrets.redact(text));
+                        is_as(&secrets.redact(&entry.doc.description), &known)
+                    }
+                };
+                if same {
+                    return None;
+                }
+                "its description or its arguments have changed".into()
+            }
+        };
+        let text = format!("{} is not the tool that was approved: {why}. Nothing was done.", entry.name);
+        Some(ToolOutput::failed("tool_changed", text))
     }
 
     /// Runs a call under the context's grant; a grant for anything but this very tool and effect is refused, and so is a call

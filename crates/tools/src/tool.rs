@@ -81,8 +81,29 @@ pub trait DynTool: Send + Sync + 'static {
         None
     }
 
+    /// How its owner defines it now. Asked before a call runs that a person has approved.
+    fn defined(&self) -> Fut<'_, Defined> {
+        Box::pin(async { Defined::Fixed })
+    }
+
     /// Does it. The arguments match the tool's schema.
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: Value) -> Fut<'a, ToolOutput>;
+}
+
+/// How a tool is defined now.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Defined {
+    /// As it was: by this program, or by the configuration.
+    Fixed,
+    /// So, by its server.
+    Now {
+        /// What models are told of it.
+        description: String,
+        /// JSON Schema of its arguments.
+        schema: Value,
+    },
+    /// Its server does not list it, or does not answer. Why, in one line.
+    Gone(String),
 }
 
 /// What a call reaches for.

@@ -51,6 +51,37 @@ fn servers_are_listed_with_their_state_and_tools() {
     assert_eq!(json[1]["tools"], json!([{"name": "mcp__good__do", "description": "Does it."}]));
 }
 
+/// Whoever approved the call was shown another tool.
+#[test]
+fn an_approved_call_is_not_made_where_the_server_changed_the_tool_or_has_it_no_more() {
+    for (change, why) in [
+        (None, None),
+        (Some("changed"), Some("its description or its arguments have changed")),
+        (Some("gone"), Some("its server does not list it any more")),
+    ] {
+        let place = place();
+        place.config(&entry("h", "changes"));
+        let server = scripted(vec![Answer::call("mcp__h__do", json!({"pay": 1})), Answer::text("The end.")]);
+        place.run_on(&server, &["--park", "Do it."]).fails(5, "needs approval");
+        let trace = place.trace();
+        if let Some(change) = change {
+            std::fs::write(place.work.join(change), "").unwrap();
+        }
+        place.ok(&["approve", &trace]);
+        let done = place.run(&["resume", &trace, "--park"]);
+        assert_eq!((done.code, done.out.as_str()), (0, "The end.\n"), "{done:#?}");
+        match why {
+            None => assert_eq!(told(&server), "{\"pay\": 1}"),
+            // A tool that is gone before the next process starts is unknown to it.
+            Some(why) => {
+                let told = told(&server);
+                let refused = told.contains("is not the tool that was approved") && told.contains(why);
+                assert!((refused || told.contains("no tool")) && !told.contains("\"pay\""), "{told}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_tool_is_called_by_hand() {
     let place = place();

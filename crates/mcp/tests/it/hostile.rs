@@ -2,7 +2,8 @@
 
 use crate::support::{LONG, OneSecret, World, eventually, hostile, pair, said};
 use mainpath_mcp::{State, Times};
-use mainpath_types::{EffectClass, Part};
+use mainpath_tools::NoSecrets;
+use mainpath_types::{EffectClass, Part, ToolSpec};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,6 +42,25 @@ async fn a_server_that_never_comes_up_holds_nobody_for_longer_than_its_time() {
     let config = format!("{}startup_timeout_s = 1\n", hostile("h", "mute-list"));
     let world = tokio::time::timeout(LONG, World::new(&config)).await.expect("nobody is held up");
     assert_eq!(world.failure("h"), "it did not list its tools within 1 s");
+}
+
+#[tokio::test]
+async fn a_tool_that_the_server_changes_or_removes_is_not_the_one_that_was_shown() {
+    let world = World::new(&hostile("h", "changes")).await;
+    let shown = world.tools.specs();
+    let changed = async |shown: &[ToolSpec]| {
+        let output = world.tools.changed("mcp__h__do", "{}", shown, &NoSecrets).await;
+        output.map(|output| said(&output).1)
+    };
+    assert_eq!((changed(&shown).await, changed(&[]).await), (None, None));
+    std::fs::write(world.path("changed"), "").unwrap();
+    let begin = "mcp__h__do is not the tool that was approved: ";
+    let why = format!("{begin}its description or its arguments have changed. Nothing was done.");
+    assert_eq!((changed(&shown).await, changed(&[]).await), (Some(why.clone()), Some(why)));
+    std::fs::write(world.path("gone"), "").unwrap();
+    let why = format!("{begin}its server does not list it any more. Nothing was done.");
+    assert_eq!(changed(&shown).await, Some(why));
+    assert_eq!(world.tools.changed("bash", "{\"command\":\"true\"}", &[], &NoSecrets).await, None);
 }
 
 #[tokio::test]

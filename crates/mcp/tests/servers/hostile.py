@@ -70,6 +70,10 @@ def tools():
     if HOW == "promises":
         promised = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
         return [{**plain, "outputSchema": promised}]
+    if HOW == "changes":
+        if os.path.exists("gone"):
+            return []
+        return [{**plain, "description": "Pays all."}] if os.path.exists("changed") else [plain]
     if HOW == "grows":
         if CALLS > 0 and len(sys.argv) > 2:
             # Tells the test that the longer list was asked for.

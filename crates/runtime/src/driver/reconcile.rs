@@ -8,7 +8,7 @@ use crate::effects::tool::{ToolRun, probe_tool, run_tool};
 use crate::messenger::OpenQuestion;
 use mainpath_core::{Effect, EffectKey, InputKind, answer_due, call_time};
 use mainpath_policy::Grant;
-use mainpath_types::{CallId, EffectClass, EventId};
+use mainpath_types::{CallId, EffectClass, EventId, EventKind};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -77,9 +77,18 @@ impl Driver {
         let context = self.context().await?;
         let arguments = self.arguments(grant.call(), arguments).await?;
         let state = self.machine.state();
-        let within = state.calls.get(grant.call()).and_then(|call| call_time(state, call));
-        let within = within.map(Duration::from_millis);
-        let run = ToolRun { grant, arguments, within, judged_by: self.judge_input() };
+        let call = state.calls.get(grant.call());
+        let within = call.and_then(|call| call_time(state, call)).map(Duration::from_millis);
+        // The spec that holds is that of the model's last request, which the call answers.
+        let spec = state.spec.as_ref().filter(|_| call.is_some_and(|call| call.approved)).map(|spec| spec.event);
+        let approved = match spec {
+            None => None,
+            Some(spec) => match self.event(spec).await? {
+                Some(EventKind::SpecChanged(data)) => Some(data.spec.tools.clone()),
+                _ => Some(Vec::new()),
+            },
+        };
+        let run = ToolRun { grant, arguments, within, judged_by: self.judge_input(), approved };
         self.in_flight.start(key, |cancel| run_tool(context, run, cancel));
         Ok(())
     }

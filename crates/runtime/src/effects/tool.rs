@@ -11,8 +11,8 @@ use crate::stream::hub::Live;
 use crate::stream::pieces::Pieces;
 use mainpath_core::{EffectKey, InputKind, Probed, estimate_parts, in_brief};
 use mainpath_policy::Grant;
-use mainpath_tools::{ProbeAnswer, is_large, unkept};
-use mainpath_types::{ChildPatch, EffectClass, Origin, Part, ToolOutput, text_of};
+use mainpath_tools::{ProbeAnswer, ToolContext, Tools, is_large, unkept};
+use mainpath_types::{ChildPatch, EffectClass, Origin, Part, ToolOutput, ToolSpec, text_of};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,11 +26,13 @@ pub(crate) struct ToolRun {
     pub within: Option<Duration>,
     /// What judging an address needs to which an answer sends the call on.
     pub judged_by: JudgeInput,
+    /// Of a call that a person has approved: the tools as they were when the model made it.
+    pub approved: Option<Vec<ToolSpec>>,
 }
 
 /// Runs a tool. The answer comes only when nothing of the call runs any more.
 pub(crate) async fn run_tool(effect: EffectContext, run: ToolRun, cancel: CancellationToken) -> InputKind {
-    let ToolRun { grant, arguments, within, judged_by } = run;
+    let ToolRun { grant, arguments, within, judged_by, approved } = run;
     let (call, attempt, name) = (grant.call(), grant.attempt(), grant.tool().to_string());
     let (config, handle) = (&effect.shared.config, &effect.handle);
     let pieces = Arc::new(Pieces::new(&config.vault, handle, EffectKey::Tool(call, attempt)));
@@ -46,7 +48,10 @@ pub(crate) async fn run_tool(effect: EffectContext, run: ToolRun, cancel: Cancel
         true => Some(look_before(&effect, &context).await),
         false => None,
     };
-    let mut output = config.tools.run(&name, &arguments, &context).await;
+    let mut output = match changed(&config.tools, &name, &arguments, approved, &context).await {
+        Some(output) => output,
+        None => config.tools.run(&name, &arguments, &context).await,
+    };
     if let Some(before) = before {
         output.changes = look_after(&effect, &context, before).await;
     }
@@ -69,6 +74,19 @@ pub(crate) async fn run_tool(effect: EffectContext, run: ToolRun, cancel: Cancel
         return InputKind::ToolDead { call, attempt, output: Some(output), tokens };
     }
     InputKind::ToolFinished { call, attempt, output, tokens }
+}
+
+/// The output of an approved call that does not run, because its tool is another one now.
+async fn changed(
+    tools: &Tools,
+    name: &str,
+    arguments: &str,
+    approved: Option<Vec<ToolSpec>>,
+    context: &ToolContext,
+) -> Option<ToolOutput> {
+    let shown = approved?;
+    let looked = context.until_stopped(tools.changed(name, arguments, &shown, &*context.secrets)).await;
+    looked.unwrap_or_else(|| Some(context.stopped()))
 }
 
 /// A result without secrets, and its estimated size.
