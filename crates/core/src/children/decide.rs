@@ -42,7 +42,7 @@ pub(crate) fn starting(state: &State, asked: &ChildStarting) -> Decided {
     {
         return refused("this agent is at work for another call; wait for it, then continue it".into());
     }
-    let Some(share) = carve(state, run, limits, asked.of - asked.nth) else {
+    let Some(share) = carve(state, run, limits, call.id, asked.of - asked.nth) else {
         return refused("nothing is left of the run's budgets to give to another agent".into());
     };
     let Some(child) = asked.continues.clone().or_else(|| child_id(state, call, asked)) else {

@@ -3,8 +3,8 @@
 use crate::support::{Agent, allowed, call, child, child_ended, no_limits, recovered, stop, user};
 use mainpath_core::{ChildStarting, GoalStats, InputKind, Refusal, own_stats};
 use mainpath_types::{
-    ChildLimits, ChildOutcome, ChildPlace, EventKind, GoalId, GoalOp, HandedBack, Limits, Share, Spent, ToolOutput,
-    TraceId, Usage,
+    CallId, ChildLimits, ChildOutcome, ChildPlace, EventKind, GoalId, GoalOp, HandedBack, Limits, Share, Spent,
+    ToolOutput, TraceId, Usage,
 };
 
 fn starting(nth: u16, of: u16) -> InputKind {
@@ -74,14 +74,32 @@ fn several_children_share_what_is_left_and_hand_back_the_rest_in_the_order_of_th
     assert_eq!(share(&agent, 0).tokens, Some(left * 80 / 100 / 2));
     assert_eq!(agent.pending(), ["child/2.0/0", "child/2.0/1"]);
     agent.gives(starting(1, 2), &["sub_trace_started 2.0/1 test@explore-002-1000-001"]);
-    let rest = left - left * 80 / 100 / 2;
-    assert_eq!(share(&agent, 1).tokens, Some(rest * 80 / 100));
+    assert_eq!(share(&agent, 1).tokens, Some(left * 80 / 100 / 2));
     agent.gives(ended(1, used(100)), &["sub_trace_completed 2.0/1 Result"]);
     assert_eq!(agent.pending(), ["child/2.0/0"]);
     agent.gives(ended(0, used(50)), &["sub_trace_completed 2.0/0 Result"]);
     let run = agent.state().run.clone().unwrap();
     assert_eq!((10_000 - run.usage.total(), run.calls, run.children, run.cost - paid), (left - 150, 5, 2, 14));
     assert_eq!(agent.pending(), ["hand-back/2.0"]);
+}
+
+#[test]
+fn agents_of_several_calls_of_an_answer_get_equal_shares_in_any_order() {
+    for order in [[0, 1, 2, 3], [3, 1, 0, 2]] {
+        let limits = Limits { tokens: Some(10_000), calls: Some(12), ..no_limits() };
+        let mut agent = Agent::calling(limits, &["agent"; 4].map(allowed));
+        let run = agent.state().run.clone().unwrap();
+        let (tokens, calls) = (10_000 - run.usage.total(), 12 - run.calls);
+        for index in order {
+            let starting = child(CallId { index, ..call("2.0") }, 0, 1);
+            agent.takes(InputKind::ChildStarting(ChildStarting { place: ChildPlace::Reading, ..starting }));
+        }
+        for child in &agent.state().children.list {
+            let fair = (Some(tokens * 80 / 100 / 4), Some(calls * 80 / 100 / 4));
+            assert_eq!((child.share.tokens, child.share.calls), fair, "{order:?} {child:?}");
+        }
+        assert_eq!(agent.state().children.open().count(), 4);
+    }
 }
 
 #[test]
