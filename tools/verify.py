@@ -70,10 +70,29 @@ def no_constant(name):
     raise ValueError(f"{name} is not JSON")
 
 
+class Object(dict):
+    """An object, which knows the names of its members as they were written."""
+
+    def __init__(self, members):
+        super().__init__(members)
+        self.names = [name for name, _ in members]
+
+
+def is_deep(value):
+    """Whether more than 127 objects and arrays are in one another."""
+    level = [value]
+    for _ in range(127):
+        inside = (one.values() if isinstance(one, dict) else one for one in level if isinstance(one, (dict, list)))
+        level = [inner for values in inside for inner in values]
+    return any(isinstance(one, (dict, list)) for one in level)
+
+
 def parse(text):
-    """JSON as the standard has it: no NaN, no half of a character. It is a ValueError if it is none."""
+    """JSON as the format has it: no NaN, no half of a character, at most 127 levels. It is a ValueError if it is none."""
     try:
-        value = json.loads(text.decode(), parse_constant=no_constant)
+        value = json.loads(text.decode(), parse_constant=no_constant, object_pairs_hook=Object)
+        if text.count(b"{") + text.count(b"[") > 127 and is_deep(value):
+            raise ValueError("it is too deep")
         if b"\\u" in text:
             json.dumps(value, ensure_ascii=False).encode()
         return value
@@ -496,7 +515,7 @@ def read_owner(path):
         owner = parse(read(path)[:256])
     except (OSError, ValueError):
         return 0, ""
-    if not isinstance(owner, dict):
+    if not isinstance(owner, dict) or any(owner.names.count(name) > 1 for name in ("head", "hash", "epoch", "pid", "placed")):
         return 0, ""
     numbers = [owner.get(name, 0) for name in ("head", "epoch", "pid")]
     are_numbers = all(type(number) is int and 0 <= number < 1 << 64 for number in numbers) and numbers[2] < 1 << 32

@@ -42,6 +42,7 @@ mod report;
 pub mod scheduler;
 mod scoped;
 mod store;
+mod strict;
 mod verify;
 mod wake;
 

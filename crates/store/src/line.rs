@@ -28,6 +28,7 @@
 //! A line is valid only if it is, byte for byte, what the writer would have written for its fields. So nothing can be
 //! slipped in, neither before nor after the commitment.
 
+use crate::strict::is_strict;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mainpath_types::{Event, EventId, EventKind, LOG_VERSION, MailId, Millis, TenantId, TraceId, format_time};
@@ -247,6 +248,10 @@ impl<'a> Head<'a> {
         let salt: [u8; SALT] = read_base64(at.take(SALT_TEXT)?).ok_or("\"salt\" is not a salt")?;
         at.literal(b"\",\"data\":")?;
         let data = at.rest().strip_suffix(b"}").ok_or("the line does not end where it should")?;
+        // What reads it would pass blanks around it over.
+        if !data.starts_with(b"{") || !data.ends_with(b"}") {
+            return Err("\"data\" is not an object without blanks around it".into());
+        }
         let mut hash = Sha256::new();
         hash.update(salt);
         hash.update(data);
@@ -255,6 +260,9 @@ impl<'a> Head<'a> {
         }
         let data = std::str::from_utf8(data).map_err(|_| "the content is not UTF-8")?;
         match EventKind::decode(self.name, data) {
+            Some(Ok(_)) if !is_strict(data.as_bytes()) => {
+                Err("\"data\" has half of a character, or more than 127 levels".into())
+            }
             Some(Ok(kind)) => Ok(Some(kind)),
             Some(Err(error)) => Err(Bad::Damaged(format!("\"data\" does not fit \"{}\": {error}", self.name))),
             None => Err(Bad::Damaged(format!("unknown type \"{}\"", self.name))),

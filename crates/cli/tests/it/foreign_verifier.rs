@@ -118,6 +118,19 @@ fn a_mark_counts_only_with_a_later_erasure_that_names_it() {
     assert_eq!((holds, verified_here(&place, &trace)), (false, false), "{said}");
 }
 
+fn nested(levels: usize) -> String {
+    format!("{}{}", "[".repeat(levels), "]".repeat(levels))
+}
+
+#[test]
+fn both_verifiers_take_new_members_that_are_json() {
+    let (place, trace) = answered();
+    let new = format!("\"new\":{},\"half\":\"\\ud83d\\ude00\"", nested(126));
+    add(&place, &trace, "trace_named", Some(&format!("{{\"name\":\"x\",\"by\":\"user\",{new}}}")));
+    let (holds, said) = verified(&place, &trace);
+    assert_eq!((holds, verified_here(&place, &trace)), (true, true), "{said}");
+}
+
 #[test]
 fn both_verifiers_refuse_what_is_no_event() {
     for (name, data) in [
@@ -128,6 +141,12 @@ fn both_verifiers_refuse_what_is_no_event() {
         ("erased", "{\"left\":[{\"event\":1,\"kind\":{\"type\":\"trace_named\"}}],\"by\":\"user\"}"),
         ("trace_named", "{\"name\":NaN,\"by\":\"user\"}"),
         ("trace_named", "{\"name\":\"\\ud800\",\"by\":\"user\"}"),
+        // What is not known is not passed over.
+        ("trace_named", "{\"name\":\"x\",\"by\":\"user\"}\t"),
+        ("trace_named", " {\"name\":\"x\",\"by\":\"user\"}"),
+        ("trace_named", "{\"name\":\"x\",\"by\":\"user\",\"new\":\"\\ud800\"}"),
+        ("trace_named", &format!("{{\"name\":\"x\",\"by\":\"user\",\"new\":{}}}", nested(127))),
+        ("trace_named", &format!("{{\"name\":\"x\",\"by\":\"user\",\"new\":{}}}", nested(3_000))),
     ] {
         let (place, trace) = answered();
         add(&place, &trace, name, Some(data));
@@ -165,12 +184,24 @@ fn a_note_of_the_end_that_says_nothing_is_taken_as_none_by_both() {
         "\u{1b}[2J",
         "{\"hash\":\"\\ud800\",\"head\":99}",
         &format!("{{\"head\":{},\"pid\":\"x\"}}", count + 9),
+        &format!("{{\"head\":{},\"pid\":4294967296}}", count + 9),
+        &format!("{{\"head\":{},\"epoch\":-1}}", count + 9),
+        &format!("{{\"head\":{},\"placed\":1}}", count + 9),
+        &format!("\u{feff}{{\"head\":{}}}", count + 9),
+        &format!("{{\"head\":1,\"head\":{}}}", count + 9),
+        &format!("{{\"head\":{},\"new\":\"\\ud800\"}}", count + 9),
+        &format!("{{\"head\":{},\"new\":\"{}\"}}", count + 9, "x".repeat(256)),
     ] {
         std::fs::write(&owner, said).unwrap();
         let (holds, told) = verified(&place, &trace);
         assert_eq!((holds, verified_here(&place, &trace)), (true, true), "{said:?}: {told}");
     }
-    for said in [format!("{{\"head\":{}}}", count + 1), format!("{{\"head\":{count},\"hash\":\"x\"}}")] {
+    for said in [
+        format!("{{\"head\":{}}}", count + 1),
+        format!("{{\"head\":{count},\"hash\":\"x\"}}"),
+        // Only the first 256 bytes count, and a new member may be there twice.
+        format!("{{\"head\":{},\"new\":1,\"new\":2}}{}x", count + 1, " ".repeat(256)),
+    ] {
         std::fs::write(&owner, &said).unwrap();
         let (holds, told) = verified(&place, &trace);
         assert_eq!((holds, verified_here(&place, &trace)), (false, false), "{said:?}: {told}");

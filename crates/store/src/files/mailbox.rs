@@ -6,6 +6,7 @@ use crate::checks::one_line;
 use crate::log::last_read;
 use crate::regular::{open_regular, read_regular};
 use crate::store::{Damage, Letter, Mail, Once, Scope, StoreError};
+use crate::strict::is_strict;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mainpath_types::{MailId, Millis, Principal, TenantId, TraceId};
@@ -155,6 +156,9 @@ pub(crate) fn read(
 }
 
 fn parse(line: &[u8]) -> Result<Line<'_>, String> {
+    if !is_strict(line) {
+        return Err("no mailbox entry: it has half of a character, or more than 127 levels".into());
+    }
     let line: Line<'_> = serde_json::from_slice(line).map_err(|e| format!("no mailbox entry: {e}"))?;
     // An erasure may have broken off before it sealed the entry anew.
     match line.sum.is_none() || line.is_sealed() || line.body.get() == BLANK {

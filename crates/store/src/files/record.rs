@@ -3,6 +3,7 @@
 use super::layout::open_or_make;
 use crate::regular::open_regular;
 use crate::store::{Damage, Owner, ReadLog, StoreError};
+use crate::strict::is_strict;
 use mainpath_types::{EventId, TraceId};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
@@ -47,7 +48,8 @@ impl Record {
     fn read(file: &File) -> Record {
         let mut bytes = [0; 256];
         let len = file.read_at(&mut bytes, 0).unwrap_or(0);
-        serde_json::from_slice(bytes.get(..len).unwrap_or_default()).unwrap_or_default()
+        let text = bytes.get(..len).unwrap_or_default();
+        serde_json::from_slice(text).ok().filter(|_| is_strict(text)).unwrap_or_default()
     }
 
     pub fn write(&self, file: &File) -> io::Result<()> {
