@@ -125,6 +125,10 @@ impl Rules {
 }
 
 fn matched(rules: &Gitignore, base: &Path, path: &Path, is_folder: bool) -> Match<()> {
+    // Most folders have no rules, and in a deep tree there are a great many above each name.
+    if rules.is_empty() {
+        return Match::None;
+    }
     rules.matched(path.strip_prefix(base).unwrap_or(path), is_folder).map(|_| ())
 }
 

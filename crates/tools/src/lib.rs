@@ -17,7 +17,7 @@
 //! `path_changed`, `protected`, `not_found`, `is_directory`, `not_a_file`, `not_a_folder`, `binary`, `not_utf8`, `too_large`,
 //! `out_of_range`, `io`, `no_match`, `many_matches`, `overlap`, `no_change`, `internal`, `exit_code`, `signal`, `timeout`,
 //! `interrupted`, `launch`, `sandbox`, `no_grant`, `bad_tool`, `panicked`, `too_many_processes`, `unknown_process`,
-//! `filter`, `conflict`, `unknown_agent`. Crates that add tools list theirs on their first page.
+//! `filter`, `conflict`, `unknown_agent`, `workspace_changed`. Crates that add tools list theirs on their first page.
 //!
 //! # A tool
 //! Of a closure: [`tool_fn`], [`tool_fn_with`]. With all that a tool can say of itself:
@@ -53,6 +53,7 @@ mod answers;
 mod arguments;
 mod ask_human;
 mod bash;
+mod beneath;
 mod check_messages;
 mod closure;
 mod context;

@@ -407,7 +407,10 @@ impl Tools {
         let (entry, mut args) = self.read(&entry, text)?;
         let patches = ctx.patches.known();
         let scene = Scene { workspace: &ctx.workspace, skills: ctx.skills.loaded(), patches };
-        let Touches { paths, contents, .. } = entry.tool.touches(args.clone(), &scene)?;
+        let Touches { paths, contents, commands, .. } = entry.tool.touches(args.clone(), &scene)?;
+        if !(paths.is_empty() && contents.is_empty() && commands.is_empty()) {
+            ctx.workspace.check_same()?;
+        }
         let places = match contents.is_empty() {
             true => ctx.judged(paths.into_iter().map(|touched| touched.path).collect())?,
             false => ctx.has_content(&contents).map(|()| BTreeMap::new())?,

@@ -6,10 +6,11 @@
 //! of leading elsewhere.
 
 use crate::Problem;
+use crate::beneath::beneath;
 use mainpath_policy::PathFact;
 use mainpath_sandbox::{Cage, is_home};
 use mainpath_types::{Confinement, Copied, HEAD, of_bare_repository, of_home};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -93,6 +94,23 @@ impl Workspace {
     /// The folder itself: absolute, free of links.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Checks that the path of the workspace still leads to the folder that was opened. Commands start by the path and file tools by the
+    /// folder: else they would work in two places.
+    pub(crate) fn check_same(&self) -> Result<(), Problem> {
+        let same = rustix::fs::fstat(&self.dir)
+            .and_then(|opened| Ok((opened, rustix::fs::stat(&self.root)?)))
+            .is_ok_and(|(opened, now)| (opened.st_dev, opened.st_ino) == (now.st_dev, now.st_ino));
+        if same {
+            return Ok(());
+        }
+        let text = format!(
+            "The workspace {} is not the folder any more that this run started in: it was renamed, removed, replaced or unmounted. \
+             Nothing was done.",
+            self.root.display()
+        );
+        Err(Problem::new("workspace_changed", text))
     }
 
     /// What nothing may touch, inside the workspace or not: absolute paths.
@@ -407,46 +425,6 @@ fn write_synced(file: OwnedFd, content: &[u8], old: Option<&Stat>, mode: Option<
     Ok(rustix::fs::fstat(&file)?.st_mode & 0o7777)
 }
 
-/// Opens `relative` under `dir` and refuses every link on the way.
-fn beneath(dir: &OwnedFd, relative: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
-    let path = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    for _ in 0..8 {
-        match rustix::fs::openat2(dir, path, flags, Mode::empty(), resolve) {
-            // A rename somewhere made the kernel unsure; it asks to be asked again.
-            Err(Errno::AGAIN) => {}
-            // Kernels before 5.6 and some containers' filters do not know the call.
-            Err(Errno::NOSYS | Errno::PERM) => return step_by_step(dir, path, flags),
-            other => return other,
-        }
-    }
-    step_by_step(dir, path, flags)
-}
-
-/// The same without `openat2`: one folder at a time, none of them a link.
-fn step_by_step(dir: &OwnedFd, relative: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
-    let mut steps = relative.components().peekable();
-    let mut folder: Option<OwnedFd> = None;
-    while let Some(step) = steps.next() {
-        let name = match step {
-            Component::Normal(name) => name,
-            Component::CurDir => OsStr::new("."),
-            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return Err(Errno::XDEV),
-        };
-        let on_the_way = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let flags = if steps.peek().is_some() { on_the_way } else { flags };
-        let from = folder.as_ref().unwrap_or(dir);
-        let opened = rustix::fs::openat(from, name, flags | OFlags::NOFOLLOW, Mode::empty());
-        // O_DIRECTORY calls a link "no directory".
-        let is_link = || {
-            let stat = rustix::fs::statat(from, name, AtFlags::SYMLINK_NOFOLLOW);
-            stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
-        };
-        folder = Some(opened.map_err(|error| if error == Errno::NOTDIR && is_link() { Errno::LOOP } else { error })?);
-    }
-    folder.ok_or(Errno::NOENT)
-}
-
 /// What is said of a path that does not lead to the place that was judged.
 pub(crate) fn moved(path: &str) -> Problem {
     let text = format!(
@@ -499,6 +477,7 @@ fn follow(base: &Path, path: &Path) -> io::Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::beneath::step_by_step;
 
     #[test]
     fn without_openat2_links_are_refused_as_well() {

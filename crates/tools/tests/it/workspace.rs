@@ -2,6 +2,7 @@ use crate::support::{World, pair};
 use mainpath_tools::{Resolved, Workspace};
 use serde_json::json;
 use std::os::unix::fs::symlink;
+use std::sync::Arc;
 
 fn resolved(absolute: impl Into<std::path::PathBuf>, in_workspace: bool, protected: bool) -> Resolved {
     Resolved { absolute: absolute.into(), in_workspace, protected }
@@ -32,6 +33,45 @@ fn paths_lead_where_the_kernel_would_go() {
     assert_eq!(is("dir/up"), resolved("/etc/passwd", false, false));
     assert_eq!(is("dangling"), resolved("/nowhere/new", false, false));
     assert!(!is("/proc/self/root/etc").in_workspace);
+}
+
+#[tokio::test]
+async fn a_workspace_whose_path_leads_elsewhere_is_used_by_no_tool() {
+    for other_folder in [false, true] {
+        let parent = tempfile::tempdir().unwrap();
+        let (path, moved) = (parent.path().join("work"), parent.path().join("moved"));
+        std::fs::create_dir(&path).unwrap();
+        std::fs::write(path.join("a.txt"), "a\n").unwrap();
+        let workspace = Arc::new(Workspace::new(&path, vec![]).unwrap());
+        let mut world = World::new();
+        world.workspace = workspace;
+        assert_eq!(world.say("read_text_file", json!({"path": "a.txt"})).await.0, "ok");
+        std::fs::rename(&path, &moved).unwrap();
+        if other_folder {
+            std::fs::create_dir(&path).unwrap();
+        }
+        let why = format!(
+            "The workspace {} is not the folder any more that this run started in: it was renamed, removed, replaced or unmounted. \
+             Nothing was done.",
+            path.canonicalize().unwrap_or(path.clone()).display()
+        );
+        for (tool, args) in [
+            ("read_text_file", json!({"path": "a.txt"})),
+            ("write_text_file", json!({"path": "b.txt", "content": "b"})),
+            ("edit_text_file", json!({"path": "a.txt", "edits": [{"old_text": "a", "new_text": "b"}]})),
+            ("list_files", json!({})),
+            ("glob", json!({"pattern": "*"})),
+            ("grep", json!({"pattern": "a"})),
+            ("bash", json!({"command": "echo b > b.txt"})),
+            ("bash", json!({"command": "echo b > b.txt", "background": true})),
+            ("sandbox", json!({"command": "ls"})),
+        ] {
+            assert_eq!(world.say(tool, args).await, pair("workspace_changed", &why), "{tool} {other_folder}");
+        }
+        let names = |folder: &std::path::Path| std::fs::read_dir(folder).map_or(0, Iterator::count);
+        assert_eq!((names(&path), names(&moved)), (0, 1), "{other_folder}");
+        assert_eq!(std::fs::read_to_string(moved.join("a.txt")).unwrap(), "a\n");
+    }
 }
 
 #[test]
