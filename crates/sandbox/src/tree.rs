@@ -81,6 +81,10 @@ pub(crate) fn build(bounds: &Bounds, places: &Places) -> Result<Vec<PathBuf>, St
     if !confined {
         protect_kernel().step(|| "protecting the kernel's files".into())?;
     }
+    if !confined {
+        // Programs share memory there with those outside. It is opened before a fresh /dev covers it.
+        items.extend(lent("/dev/shm".into()));
+    }
     let scratch = scratch().step(|| "mounting fresh folders".into())?;
     items.extend(system(bounds).step(|| "mounting the system's folders".into())?);
     if confined {

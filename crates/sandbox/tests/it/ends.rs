@@ -31,6 +31,17 @@ async fn in_full_mode_everything_is_writable_but_mainpaths_own_files() {
     assert_eq!(std::fs::read_to_string(outside).unwrap(), "b\n");
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn in_full_mode_shared_memory_is_shared_with_programs_outside() {
+    let world = World::new();
+    let memory = tempfile::tempdir_in("/dev/shm").unwrap();
+    let file = memory.path().join("shared");
+    let command = format!("echo b > {}", file.display());
+    assert_eq!(world.shell(FileAccess::Full, &command).await, (String::new(), by_itself(How::Exit(0))));
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "b\n");
+}
+
 #[tokio::test]
 async fn what_others_run_and_a_command_has_left_is_taken_aside() {
     let world = World::new();
