@@ -31,6 +31,7 @@ mod hub;
 mod link;
 mod names;
 mod preset;
+mod probe;
 mod search;
 mod serve;
 mod server;

@@ -3,6 +3,7 @@
 
 use crate::bounded::{Bounded, MESSAGE_BYTES};
 use crate::config::Configured;
+use crate::probe::{Late, Probed};
 use crate::start::{Process, Start, Started, Starter};
 use crate::variables::expand;
 use mainpath_types::{Confinement, FileAccess};
@@ -80,10 +81,16 @@ impl Link {
         let limit = server.startup_limit();
         let opening = async {
             let auto = ClientLifecycleMode::Auto { preferred_versions: vec![CURRENT], legacy_version: Some(PREVIOUS) };
-            match attempt(server, around, auto).await {
+            let late = Late::default();
+            match attempt(server, around, auto, late.clone()).await {
                 Err(Attempt::Refused(_)) => {
-                    // Some servers of earlier revisions do not answer a question that they do not know, but give up.
-                    let again = attempt(server, around, ClientLifecycleMode::Initialize).await;
+                    // Some servers of earlier revisions do not answer a question that they do not know, but give up. One of the current revision
+                    // alone may have been slow to start.
+                    let mode = match late.is_current() {
+                        true => ClientLifecycleMode::Discover { preferred_versions: vec![CURRENT] },
+                        false => ClientLifecycleMode::Initialize,
+                    };
+                    let again = attempt(server, around, mode, late).await;
                     again.map_err(Attempt::into_text)
                 }
                 done => done.map_err(Attempt::into_text),
@@ -130,7 +137,10 @@ impl Attempt {
     }
 }
 
-async fn attempt(server: &Configured, around: &Around, mode: ClientLifecycleMode) -> Result<Link, Attempt> {
+async fn attempt(server: &Configured, around: &Around, mode: ClientLifecycleMode, late: Late) -> Result<Link, Attempt> {
+    // A server that has to speak the current revision has all the time that there is.
+    let is_probe = matches!(mode, ClientLifecycleMode::Auto { .. });
+    let limit = is_probe.then(|| server.startup_limit());
     let inbox = Arc::new(Inbox::default());
     let handler = Handler { inbox: Arc::clone(&inbox), root: around.workspace.clone() };
     if server.entry.command.is_some() {
@@ -142,7 +152,7 @@ async fn attempt(server: &Configured, around: &Around, mode: ClientLifecycleMode
         let Started { input, output, errors, process } = started;
         let said = Said::listen(errors);
         let transport = AsyncRwTransport::new(Bounded::new(output), input).with_max_line_length(usize::MAX);
-        match handler.serve_with_lifecycle(transport, mode).await {
+        match handler.serve_with_lifecycle(Probed::new(transport, limit, late), mode).await {
             Ok(service) => Ok(Link { service, inbox, _process: Some(process) }),
             Err(error) => {
                 let refused = tokio::time::timeout(Duration::from_secs(2), process.refusal()).await;
@@ -158,7 +168,7 @@ async fn attempt(server: &Configured, around: &Around, mode: ClientLifecycleMode
     } else {
         let (client, config) = http(server, around).map_err(Attempt::Unusable)?;
         let transport = StreamableHttpClientTransport::with_client(client, config);
-        match handler.serve_with_lifecycle(transport, mode).await {
+        match handler.serve_with_lifecycle(Probed::new(transport, limit, late), mode).await {
             Ok(service) => Ok(Link { service, inbox, _process: None }),
             Err(error) if error.is_authorization_required() => {
                 let text =

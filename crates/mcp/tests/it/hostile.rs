@@ -71,6 +71,16 @@ async fn a_server_that_ends_at_the_first_unknown_question_is_asked_in_the_old_wa
 }
 
 #[tokio::test]
+async fn a_server_that_ignores_an_unknown_question_starts_within_its_time() {
+    for how in ["deaf", "late"] {
+        let world = World::new(&format!("{}startup_timeout_s = 6\n", hostile("h", how))).await;
+        let state = world.state("h");
+        assert!(matches!(&state, State::Ready { protocol, .. } if protocol == "2025-11-25"), "{how}: {state:?}");
+        assert_eq!(world.say("mcp__h__do", json!({"a": 1})).await, pair("ok", "{\"a\": 1}"), "{how}");
+    }
+}
+
+#[tokio::test]
 async fn a_call_that_is_never_answered_ends_with_its_time_and_the_server_stays() {
     let world = World::new(&hostile("h", "silent")).await;
     let mut ctx = world.context("mcp__h__do");

@@ -181,9 +181,16 @@ def main():
         sys.exit(1)
     if HOW == "noise":
         sys.stderr.write("e" * 10_000_000)
+    unanswered = []
     for line in sys.stdin:
         request = json.loads(line)
         method = request.get("method")
+        if method == "server/discover" and HOW in ("deaf", "late"):
+            unanswered.append(request)
+            continue
+        if method == "initialize" and HOW == "late":
+            for question in unanswered:
+                refuse(question, -32601, "unknown")
         if method == "initialize":
             version = request["params"]["protocolVersion"]
             about = {"name": "hostile", "version": "1"}
