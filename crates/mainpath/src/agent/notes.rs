@@ -69,7 +69,9 @@ fn text_of(file: &Path, root: &Path, protected: &[PathBuf]) -> Option<String> {
     let mut bytes = Vec::new();
     File::open(&real).ok()?.take(MOST_OF_ONE + 1).read_to_end(&mut bytes).ok()?;
     let most = usize::try_from(MOST_OF_ONE).unwrap_or(usize::MAX);
-    Some(cut(String::from_utf8_lossy(&bytes).into_owned(), most))
+    let text = String::from_utf8_lossy(&bytes);
+    // A byte order mark is no text.
+    Some(cut(text.strip_prefix('\u{feff}').unwrap_or(&text).into(), most))
 }
 
 fn cut(mut text: String, most: usize) -> String {
@@ -128,7 +130,7 @@ mod tests {
         write(top.join(NAME), "above").unwrap();
         write(top.join("repo").join(NAME), "root").unwrap();
         write(top.join("repo/crates").join(NAME), " \n").unwrap();
-        write(work.join(NAME), "near").unwrap();
+        write(work.join(NAME), "\u{feff}near").unwrap();
         assert_eq!(read_in(&work), [said("one", "near")], "no repository: the workspace alone");
         create_dir_all(top.join("repo/.git")).unwrap();
         assert_eq!(read_in(&work), [said("repo", "root"), said("one", "near")]);
