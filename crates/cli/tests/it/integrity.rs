@@ -12,7 +12,10 @@ fn views_come_back_byte_for_byte_and_a_changed_one_is_reported() {
     let views = ["meta.json", "goal.json", "state.json", "final.md", "inputs/request.txt", "wire.jsonl"];
     let read = || views.map(|name| std::fs::read(place.file(&trace, name)).unwrap());
     let before = read();
+    let written = || views.map(|name| std::fs::metadata(place.file(&trace, name)).unwrap().modified().unwrap());
+    let when = written();
     assert!(place.ok(&["replay"]).contains("2 requests and 7 views rebuilt identically"));
+    assert_eq!(written(), when, "what is right is not written");
     // What another version wrote in its form is no difference: it is written anew.
     let file = place.file(&trace, "meta.json");
     let mut old: Value = serde_json::from_slice(&before[0]).unwrap();
@@ -78,7 +81,9 @@ fn one_changed_byte_is_found_and_named_by_file_and_line() {
     let changed = log.replacen("content of a", "content of b", 1);
     assert_ne!(log, changed);
     let line = 1 + log.lines().position(|line| line.contains("content of a")).unwrap();
+    assert!(place.ok(&["ls"]).starts_with(&format!("{trace}  completed ")));
     std::fs::write(&path, &changed).unwrap();
+    assert!(place.ok(&["ls"]).starts_with(&format!("{trace}  damaged ")), "{}", place.ok(&["ls"]));
     let done = place.run(&["verify"]);
     assert!(done.code == 1 && done.own_lines().len() == 1, "{done:#?}");
     let said = done.own_lines()[0];
@@ -146,6 +151,7 @@ fn a_log_that_lost_its_end_is_not_gone_on_with_and_a_fork_goes_on_from_what_is_l
     assert!(verify.code == 1 && format!("{}{}", verify.out, verify.err).contains(problem), "{verify:#?}");
     let show = place.run(&["show", &trace]);
     assert!(show.code == 1 && show.out.contains("Paid.") && show.err.contains(problem), "{show:#?}");
+    assert!(place.ok(&["ls"]).starts_with(&format!("{trace}  damaged ")), "{}", place.ok(&["ls"]));
     place.ok(&["fork", &trace, "--no-run"]);
 }
 

@@ -240,7 +240,10 @@ pub(crate) async fn put(
     }
     artifacts::copy(trace, artifacts).await?;
     for (name, bytes) in views {
-        trace.put_view(name, bytes).await?;
+        // One that is as it should be is left as it is, so that a folder that cannot be written needs no writing.
+        if trace.get_view(name).await?.is_none_or(|known| known != bytes) {
+            trace.put_view(name, bytes).await?;
+        }
     }
     Ok(())
 }
