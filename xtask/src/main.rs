@@ -185,6 +185,12 @@ fn check(name: &str, text: &str, problems: &mut Vec<String>) {
     if name.starts_with("crates/cli/src/") && code.lines().any(prints) {
         problems.push(format!("{name} prints with println!: use ui::out"));
     }
+    // It panics where no thread can be started. Put together here, so that this file does not contain it.
+    let starts = ["thread::spa", "scope.spa", "scoped.spa", "threads.spa"].map(|call| format!("{call}wn("));
+    let is_tested = name.starts_with("crates/testkit/") || name.starts_with("bench/");
+    if is_source && !is_tested && starts.iter().any(|call| code.contains(call)) {
+        problems.push(format!("{name} starts a thread without std::thread::Builder"));
+    }
     if text.lines().any(|line| line.ends_with(' ') || line.contains('\t')) {
         problems.push(format!("{name} has trailing blanks or tabs"));
     }

@@ -13,7 +13,10 @@ mod traces;
 use clap::Parser;
 use commands::{Cli, Command};
 use exit::{Exit, Failure};
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::process::ExitCode;
+use std::time::Duration;
+use tokio::runtime::Runtime;
 
 fn main() -> ExitCode {
     // The launcher that stands between a tool's process and us, and what applies the filters of `json_transform`.
@@ -98,6 +101,24 @@ fn has_room_for_files() -> Result<(), Failure> {
     Err(Failure::error(format!("cannot open {FILES} more files ({error}{most}); raise the limit with ulimit -n 1024")))
 }
 
+/// The stack of a thread: as much as the first one has, because what reads rules and commands recurses.
+const STACK: usize = 8 << 20;
+/// How long an idle thread for blocking work stays. Work waits for it where no other thread can be started; without any, tokio panics.
+const KEEP_ALIVE: Duration = Duration::from_secs(3_600);
+
+/// Starts tokio with a first thread for blocking work. Errors: no thread can be started, for which tokio panics.
+fn start(mut tokio: tokio::runtime::Builder) -> Result<Runtime, Failure> {
+    let hook = take_hook();
+    set_hook(Box::new(|_| {}));
+    let started = catch_unwind(AssertUnwindSafe(|| {
+        let tokio = tokio.build()?;
+        drop(tokio.spawn_blocking(|| {}));
+        Ok::<_, std::io::Error>(tokio)
+    }));
+    set_hook(hook);
+    Ok(started.map_err(|_| Failure::error("no thread can be started: there are too many, or too little memory"))??)
+}
+
 fn dispatch(command: Command) -> Result<Exit, Failure> {
     // These read no trace.
     let reads_none =
@@ -111,8 +132,11 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
         true => tokio::runtime::Builder::new_multi_thread(),
         false => tokio::runtime::Builder::new_current_thread(),
     };
-    // As much room as the first thread has: what reads rules and commands recurses.
-    let tokio = tokio.enable_all().thread_stack_size(8 << 20).build()?;
+    tokio.enable_all().thread_stack_size(STACK);
+    if !many {
+        tokio.thread_keep_alive(KEEP_ALIVE);
+    }
+    let tokio = start(tokio)?;
     let done = tokio.block_on(command.run());
     // A prompt may still be waiting for a line; nobody waits for that.
     tokio.shutdown_background();

@@ -12,6 +12,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::Builder;
 use std::time::{Duration, Instant, SystemTime};
 
 /// So many files are read at most, the first ones in the order of their names.
@@ -106,9 +107,9 @@ pub(crate) fn look(folder: &Path, listed: &Mutex<Option<Listed>>) -> io::Result<
     let half = names.len() / 2;
     let ((first, second), (left, right)) = (names.split_at(half), seen.split_at_mut(half));
     std::thread::scope(|scope| {
-        let second = scope.spawn(|| see(&handle, second, right));
+        let started = Builder::new().spawn_scoped(scope, || see(&handle, second, right));
         see(&handle, first, left)?;
-        second.join().unwrap_or_else(|_| Err(io::Error::other("a thread has died")))
+        started?.join().unwrap_or_else(|_| Err(io::Error::other("a thread has died")))
     })?;
     Ok(Looked { names, seen })
 }

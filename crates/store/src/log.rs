@@ -11,6 +11,7 @@ use std::io::{self, BufRead};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::thread::Builder;
 
 /// Reads a log file, checked, like [`Store::read`](crate::Store::read) from the first event on. Errors: it cannot be read.
 pub fn read_file(path: &Path, tenant: &TenantId, trace: &TraceId) -> Result<ReadLog, StoreError> {
@@ -185,12 +186,18 @@ pub(crate) fn scan_file(file: &File, start: u64, before: Option<(EventId, HeadHa
     let Some((first, rest)) = parts.split_first() else { return Ok(scan(&[], before)) };
     let scans: Vec<io::Result<Scan>> = std::thread::scope(|scope| {
         let others: Vec<_> = (rest.iter())
-            .map(|part| scope.spawn(move || scan_part(file, part.clone(), None, room(part.end - part.start))))
+            .map(|part| {
+                let scan = move || scan_part(file, part.clone(), None, room(part.end - part.start));
+                Builder::new().spawn_scoped(scope, scan)
+            })
             .collect();
         let first = scan_part(file, first.clone(), before, room(end - start));
         let others = others.into_iter().zip(rest);
-        let others =
-            others.map(|(thread, part)| thread.join().unwrap_or_else(|_| scan_part(file, part.clone(), None, 0)));
+        // A part for which no thread can be started is read here.
+        let others = others.map(|(thread, part)| {
+            let scanned = thread.ok().and_then(|thread| thread.join().ok());
+            scanned.unwrap_or_else(|| scan_part(file, part.clone(), None, 0))
+        });
         std::iter::once(first).chain(others).collect()
     });
     let mut scans = scans.into_iter();

@@ -6,6 +6,7 @@ use mainpath_types::{BlobHash, EventId, MailId};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::Builder;
 
 /// What a check of a trace found. All is well if there is neither `damage` nor a fault; `unchecked` says what the check cannot
 /// know.
@@ -57,7 +58,8 @@ impl Report {
         };
         let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(4).min(named.len());
         std::thread::scope(|scope| {
-            (1..threads).for_each(|_| drop(scope.spawn(work)));
+            // Without further threads, this one does all of it.
+            (1..threads).for_each(|_| drop(Builder::new().spawn_scoped(scope, work)));
             work();
         });
         let mut found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -11,6 +11,7 @@ use mainpath::{Home, Installation, Logs};
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::thread::Builder;
 use tokio::net::TcpListener;
 
 /// Where replies are heard if nothing else is said.
@@ -125,7 +126,7 @@ fn resume(trace: &TraceId) {
     });
     match started {
         // It is waited for, so that it does not stay behind as a zombie.
-        Ok(mut child) => drop(std::thread::spawn(move || child.wait())),
+        Ok(mut child) => drop(Builder::new().spawn(move || child.wait())),
         Err(error) => eprintln!("{trace} cannot be continued: {error}; mainpath resume {trace}"),
     }
 }

@@ -14,6 +14,7 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Builder;
 use std::time::Duration;
 
 /// What a run is to do.
@@ -77,7 +78,8 @@ pub fn has_input() -> bool {
 pub fn read_all() -> Result<String, Failure> {
     let done = Arc::new(AtomicBool::new(false));
     let waiting = Arc::clone(&done);
-    std::thread::spawn(move || {
+    // It only helps: without a thread, standard input is read all the same.
+    let _ = Builder::new().spawn(move || {
         std::thread::sleep(Duration::from_secs(2));
         if !waiting.load(Ordering::Acquire) {
             eprintln!("mainpath: waiting for standard input to end (add </dev/null if there is none)");

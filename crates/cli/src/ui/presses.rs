@@ -4,6 +4,7 @@ use crate::ui::prompt::has_line;
 use crate::ui::term::keys::{Key, Keys};
 use crate::ui::term::raw::{Raw, is_ours};
 use std::io::IsTerminal;
+use std::thread::Builder;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// Keys as they are pressed. As long as this lives, the terminal does not show them.
@@ -19,9 +20,10 @@ impl Presses {
             return None;
         }
         let (send, pressed) = unbounded_channel();
+        // Without a thread, it plays without keys.
+        Builder::new().spawn(move || read(&send)).ok()?;
         let mut raw = Raw::new();
         raw.keep();
-        std::thread::spawn(move || read(&send));
         Some(Presses { raw, pressed })
     }
 

@@ -8,6 +8,7 @@ use rustix::io::Errno;
 use rustix::process::getpgrp;
 use rustix::termios::tcgetpgrp;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Builder;
 use std::time::Duration;
 use tokio::sync::{Mutex, mpsc};
 
@@ -33,8 +34,9 @@ impl Lines {
         if !LISTENS.swap(true, Ordering::AcqRel) {
             let (send, receive) = mpsc::unbounded_channel();
             let read = if has_edge { read_keys } else { read_lines };
-            std::thread::spawn(move || read(&send));
-            *TYPED.lock().await = Some(receive);
+            // Without a thread, no line is ever typed.
+            let started = Builder::new().spawn(move || read(&send));
+            *TYPED.lock().await = started.is_ok().then_some(receive);
         }
     }
 

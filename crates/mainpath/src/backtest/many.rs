@@ -13,6 +13,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::thread::Builder;
 
 /// The rules that recorded calls are judged by.
 #[derive(Clone, Debug, Default)]
@@ -93,19 +94,20 @@ pub(super) type EachLog<'a, T> = &'a (dyn Fn(&TraceId, Result<&ReadLog, String>)
 pub(super) fn each_log<T: Send>(store: &FilesStore, scope: &Scope, names: &[TraceId], make: EachLog<'_, T>) -> Vec<T> {
     let (next, made) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(4);
-    std::thread::scope(|scoped| {
-        for _ in 0..threads {
-            scoped.spawn(|| {
-                loop {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(trace) = names.get(at) else { return };
-                    let path = store.trace_dir(&scope.tenant, trace).join("events.jsonl");
-                    let log = read_file(&path, &scope.tenant, trace).map_err(|error| error.to_string());
-                    let one = make(trace, log.as_ref().map_err(Clone::clone));
-                    made.lock().unwrap_or_else(PoisonError::into_inner).insert(at, one);
-                }
-            });
+    let work = || {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(trace) = names.get(at) else { return };
+            let path = store.trace_dir(&scope.tenant, trace).join("events.jsonl");
+            let log = read_file(&path, &scope.tenant, trace).map_err(|error| error.to_string());
+            let one = make(trace, log.as_ref().map_err(Clone::clone));
+            made.lock().unwrap_or_else(PoisonError::into_inner).insert(at, one);
         }
+    };
+    std::thread::scope(|scoped| {
+        // Without further threads, this one does all of it.
+        (1..threads).for_each(|_| drop(Builder::new().spawn_scoped(scoped, work)));
+        work();
     });
     made.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
 }
