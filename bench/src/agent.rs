@@ -96,7 +96,7 @@ impl Agents {
             policies: Arc::new(move |spec| {
                 let folders =
                     Folders { workspace: spec.workspace.clone(), home: String::new(), copy_of: String::new() };
-                builtin.of(folders).map(Arc::new).map_err(|error| error.to_string())
+                builtin.of(folders).map(Arc::new).map_err(|error| error.to_string().into())
             }),
             hooks: Hooks::default(),
             children: Arc::new(mainpath_runtime::Narrowed),

@@ -12,7 +12,7 @@ use crate::skills::{Shelf, with_tools};
 use crate::{Error, Home, Logs, launcher};
 use mainpath_policy::Policy;
 use mainpath_providers::{Provider, Registry};
-use mainpath_runtime::{Config, EnvModels, Hook, Hooks, Runtime, StoreRetries, Vault};
+use mainpath_runtime::{Config, EnvModels, Hook, Hooks, Runtime, StoreRetries, Unusable, Vault};
 use mainpath_sandbox::Launcher;
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{FilesStore, LocalScheduler, MemoryStore, Options, Salts, Scheduler, Scope, Store};
@@ -307,7 +307,7 @@ impl HostBuilder {
             protected,
             policies: Arc::new(move |spec: &Spec| {
                 let loaded = policies.load_for(spec);
-                loaded.map(Arc::new).map_err(|error| error.message().into())
+                loaded.map(Arc::new).map_err(Unusable::from)
             }),
             hooks,
             children,

@@ -4,9 +4,9 @@
 use mainpath_index::IndexError;
 use mainpath_policy::PolicyError;
 use mainpath_providers::UnknownModel;
-use mainpath_runtime::RuntimeError;
+use mainpath_runtime::{RuntimeError, Unusable};
 use mainpath_sessions::{PlaceError, SessionError};
-use mainpath_store::{StoreError, is_no_room};
+use mainpath_store::{StoreError, cause_of, is_no_room, is_scarce};
 use serde::Serialize;
 
 /// What kind of thing went wrong. Exit codes and problem types are derived from it.
@@ -26,6 +26,10 @@ pub enum ErrorKind {
     Reused,
     /// The disk is full, or nothing may be written.
     ReadOnly,
+    /// The process or the machine has run out of open files or memory. Trying again later helps.
+    Scarce,
+    /// A file of the trace is damaged, or its log is missing or not a file.
+    Damaged,
     /// The trace cannot do that as it stands: one that is there already cannot be started, among others.
     Refused,
     /// Anything else: the configuration, a file, the store.
@@ -99,7 +103,9 @@ impl From<StoreError> for Error {
             StoreError::Reused { .. } => ErrorKind::Reused,
             StoreError::Exists { .. } => ErrorKind::Refused,
             StoreError::BadMail { .. } => ErrorKind::Invalid,
+            StoreError::LogMissing { .. } | StoreError::NotAFile { .. } | StoreError::Damaged(_) => ErrorKind::Damaged,
             StoreError::Io { source, .. } if is_no_room(source.kind()) => ErrorKind::ReadOnly,
+            error if is_scarce(error.cause()) => ErrorKind::Scarce,
             _ => ErrorKind::Failed,
         };
         Error::new(kind, error.to_string())
@@ -116,8 +122,24 @@ impl From<RuntimeError> for Error {
             RuntimeError::Unwritable { problem, cause } if is_no_room(cause) => {
                 Error::new(ErrorKind::ReadOnly, problem)
             }
+            RuntimeError::Unwritable { problem, cause } if is_scarce(cause) => Error::new(ErrorKind::Scarce, problem),
             RuntimeError::Unwritable { problem, .. } | RuntimeError::Trace(problem) => Error::failed(problem),
         }
+    }
+}
+
+impl From<Unusable> for Error {
+    fn from(Unusable { problem, cause }: Unusable) -> Error {
+        let kind = if is_scarce(cause) { ErrorKind::Scarce } else { ErrorKind::Refused };
+        Error::new(kind, problem)
+    }
+}
+
+impl From<Error> for Unusable {
+    fn from(error: Error) -> Unusable {
+        let is_scarce = error.kind == ErrorKind::Scarce;
+        let cause = if is_scarce { std::io::ErrorKind::ResourceBusy } else { std::io::ErrorKind::Other };
+        Unusable { problem: error.message, cause }
     }
 }
 
@@ -145,7 +167,11 @@ impl From<SessionError> for Error {
 #[cfg(feature = "home")]
 impl From<IndexError> for Error {
     fn from(error: IndexError) -> Error {
-        let kind = if error.is_full() { ErrorKind::ReadOnly } else { ErrorKind::Failed };
+        let kind = match &error {
+            error if error.is_scarce() => ErrorKind::Scarce,
+            error if error.is_full() => ErrorKind::ReadOnly,
+            _ => ErrorKind::Failed,
+        };
         Error::new(kind, error.to_string())
     }
 }
@@ -176,6 +202,7 @@ impl From<std::io::Error> for Error {
             FileTooLarge => "files may not grow any more",
             QuotaExceeded => "the disk quota is used up",
             ReadOnlyFilesystem => "the disk is read-only",
+            _ if is_scarce(cause_of(&error)) => return Error::new(ErrorKind::Scarce, error.to_string()),
             _ => return Error::failed(error.to_string()),
         };
         Error::new(ErrorKind::ReadOnly, format!("nothing can be written: {why}"))

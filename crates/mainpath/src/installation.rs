@@ -16,7 +16,9 @@ use mainpath_net::Client;
 use mainpath_policy::{CallFacts, PathFact, Rules, judge, judge_found};
 use mainpath_providers::{BadScript, Substitutions, Timeouts};
 use mainpath_runtime::replay::playback;
-use mainpath_runtime::{Config, EnvModels, Hook, Hooks, Mail, Messenger, Models, Runtime, StoreRetries, Vault};
+use mainpath_runtime::{
+    Config, EnvModels, Hook, Hooks, Mail, Messenger, Models, Runtime, StoreRetries, Unusable, Vault,
+};
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{Scheduler, Store};
 use mainpath_tools::{Planned, Tools, Workspace};
@@ -310,7 +312,7 @@ impl Installation {
             protected: self.logs.home.protected(),
             policies: Arc::new(move |spec| {
                 let known = checked.lock().unwrap_or_else(PoisonError::into_inner).take();
-                let load = || sources.load_for(spec).map(Arc::new).map_err(|error| error.message().into());
+                let load = || sources.load_for(spec).map(Arc::new).map_err(Unusable::from);
                 let known = known.filter(|of: &Checked| of.workspace == spec.workspace && of.run == spec.rules);
                 known.map_or_else(load, |known| Ok(known.policy))
             }),

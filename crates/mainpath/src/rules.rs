@@ -7,7 +7,7 @@
 use crate::{Error, ErrorKind, Home};
 use mainpath_policy::{Folders, Layer, Policy, PolicyError, Predicate, PredicateError, check_slip};
 use mainpath_runtime::BuiltinRules;
-use mainpath_store::{open_regular, write_private};
+use mainpath_store::{cause_of, is_scarce, open_regular, write_private};
 use mainpath_tools::{Tools, panic_text};
 use mainpath_types::{Decision, RuleText, RunRules, Spec};
 use serde_json::{Value, json};
@@ -337,6 +337,9 @@ fn read(file: &Path) -> Result<Option<String>, Error> {
     match open_regular(file).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes)) {
         Ok(_) => {}
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if is_scarce(cause_of(&error)) => {
+            return Err(Error::new(ErrorKind::Scarce, format!("{} cannot be read: {error}", file.display())));
+        }
         Err(error) => return Err(bad(error.to_string())),
     }
     if bytes.len() as u64 > LARGEST {

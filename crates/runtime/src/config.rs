@@ -14,8 +14,29 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The rules that hold for a spec: those of its workspace, and its own. Errors: one line for people.
-pub type Policies = Arc<dyn Fn(&Spec) -> Result<Arc<Policy>, String> + Send + Sync>;
+/// The rules that hold for a spec: those of its workspace, and its own.
+pub type Policies = Arc<dyn Fn(&Spec) -> Result<Arc<Policy>, Unusable> + Send + Sync>;
+
+/// Why a spec cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unusable {
+    /// One line for people.
+    pub problem: String,
+    /// What the system reported; `Other` if it is not at fault.
+    pub cause: std::io::ErrorKind,
+}
+
+impl From<String> for Unusable {
+    fn from(problem: String) -> Unusable {
+        Unusable { problem, cause: std::io::ErrorKind::Other }
+    }
+}
+
+impl std::fmt::Display for Unusable {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str(&self.problem)
+    }
+}
 
 /// What a runtime is made of.
 pub struct Config {

@@ -20,7 +20,7 @@ pub enum RuntimeError {
     /// Another process has continued the trace since its log was read.
     #[error("trace {0} was changed by another process in the meantime; try again")]
     Changed(TraceId),
-    /// The log cannot be written.
+    /// The log cannot be written, or there are too many open files.
     #[error("{problem}")]
     Unwritable {
         /// Why.
@@ -57,6 +57,9 @@ impl From<DriveError> for RuntimeError {
                 RuntimeError::Unwritable { problem: error.to_string(), cause }
             }
             DriveError::TakenOver | DriveError::Spec(_) => RuntimeError::Trace(error.to_string()),
+            DriveError::Scarce(problem) => {
+                RuntimeError::Unwritable { problem, cause: std::io::ErrorKind::ResourceBusy }
+            }
         }
     }
 }

@@ -35,7 +35,7 @@ mod stream;
 
 pub use builtin_rules::BuiltinRules;
 pub use children::{ChildAgent, ChildFolder, ChildSpecs, Narrowed, Parent, Peers, RemoteTask, Unbegun, Worktrees};
-pub use config::{Config, Policies, StoreRetries};
+pub use config::{Config, Policies, StoreRetries, Unusable};
 pub use effects::context_hooks::{ContextHook, NamedContextHook};
 pub use effects::hooks::{Hook, HookPoint, HookRunner, Hooks, OnFailure};
 pub use error::RuntimeError;

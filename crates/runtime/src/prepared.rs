@@ -1,6 +1,6 @@
 //! What follows from a spec alone: its model, its rules, its workspace.
 
-use crate::config::Config;
+use crate::config::{Config, Unusable};
 use crate::gate::schema::OutputSchema;
 use crate::gate::terms::CallTerms;
 use crate::prompt::prefix::hex;
@@ -9,6 +9,7 @@ use bytes::Bytes;
 use mainpath_core::Under;
 use mainpath_policy::Rules;
 use mainpath_providers::{Codec, Frame, Provider, wire_model};
+use mainpath_store::cause_of;
 use mainpath_tools::{Workspace, panic_text};
 use mainpath_types::{EffectClass, Protocol, Relations, RequestHead, SkillTerms, Spec, TextForm};
 use sha2::{Digest, Sha256};
@@ -142,7 +143,7 @@ pub(crate) struct Begun {
 impl Specs {
     /// What a trace begins with that is begun with a spec. Errors: one line for people: a secret stands where none may, or not even a call
     /// could run.
-    pub fn begin(&self, config: &Config, mut given: Spec) -> Result<Begun, String> {
+    pub fn begin(&self, config: &Config, mut given: Spec) -> Result<Begun, Unusable> {
         let (mut name, mut relations) = (given.name.take(), std::mem::take(&mut given.relations));
         let known = self.recorded().iter().find(|known| known.given == given).cloned();
         let known = match known {
@@ -165,12 +166,12 @@ impl Specs {
     }
 
     /// What follows from a spec. Errors: one line for people, where not even a call could run.
-    pub fn prepare(&self, config: &Config, spec: &mut Spec) -> Result<Arc<Prepared>, String> {
+    pub fn prepare(&self, config: &Config, spec: &mut Spec) -> Result<Arc<Prepared>, Unusable> {
         let key = key(spec)?;
         self.prepare_keyed(config, spec, key)
     }
 
-    fn prepare_keyed(&self, config: &Config, spec: &Spec, key: String) -> Result<Arc<Prepared>, String> {
+    fn prepare_keyed(&self, config: &Config, spec: &Spec, key: String) -> Result<Arc<Prepared>, Unusable> {
         let shared = self.known().get(&key).and_then(Weak::upgrade);
         // Whoever begins now is under the rules of now, also while an older run under the same spec goes on. They may be made by code of the
         // host, which can take its time: nothing is locked meanwhile.
@@ -179,7 +180,10 @@ impl Specs {
             return Ok(prepared);
         }
         let workspace = Workspace::new(&spec.workspace, config.protected.clone())
-            .map_err(|error| format!("the workspace {} cannot be used: {error}", spec.workspace))?
+            .map_err(|error| Unusable {
+                problem: format!("the workspace {} cannot be used: {error}", spec.workspace),
+                cause: cause_of(&error),
+            })?
             .copying(spec.copy.clone());
         let schema = spec.output_schema.as_ref().map(OutputSchema::new).transpose()?;
         let prepared = Arc::new(Prepared {

@@ -11,7 +11,7 @@ use crate::prepared::Begun;
 use crate::prompt::media;
 use crate::secrets::Vault;
 use crate::shared::Shared;
-use crate::stream::hub::{Driving, Handle, Phase};
+use crate::stream::hub::{Driving, Handle, Live, Phase};
 use crate::stream::watcher::Watcher;
 use mainpath_core::InputKind;
 use mainpath_store::{Letter, Once, Owner, Scope, StoreError, TraceStore, is_no_room};
@@ -22,6 +22,10 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+/// How often a trace is driven again for which there were too many open files, before it is left to [`Phase::Full`],
+const SCARCE_TRIES: u32 = 30;
+/// and after which pause.
+const SCARCE_PAUSE: Duration = Duration::from_secs(1);
 /// How often it is looked whether all has come to rest.
 const LOOK: Duration = Duration::from_millis(10);
 
@@ -225,7 +229,7 @@ impl Shared {
         said: Vec<Mail>,
     ) -> Result<(), RuntimeError> {
         // What cannot work is said before there is a trace.
-        let begun = self.specs.begin(&self.config, spec).map_err(RuntimeError::Trace)?;
+        let begun = self.specs.begin(&self.config, spec).map_err(DriveError::from)?;
         begun.prepared.model.as_ref().map_err(|problem| RuntimeError::Trace(problem.clone()))?;
         let handle = self.handle(&scope.tenant, trace);
         let Some(driving) = Driving::begin(&handle) else {
@@ -304,19 +308,29 @@ impl Shared {
         mut driver: Option<Box<Driver>>,
     ) {
         let scope = Scope { tenant, principal: Principal::system() };
+        let mut tries = 0;
         loop {
             let Parked { phase, wakes: seen } = match self.drive(&scope, &trace, &handle, driver.take()).await {
                 Ok(parked) => parked,
+                Err(error) if error.is_scarce() && tries < SCARCE_TRIES && !self.is_resting() => {
+                    let why = self.config.vault.redact(&error.to_string());
+                    handle.tell(Live::Notice(format!("{why}; trying again")));
+                    tries += 1;
+                    tokio::time::sleep(SCARCE_PAUSE).await;
+                    continue;
+                }
                 Err(error) => {
                     let why = self.config.vault.redact(&error.to_string());
                     let phase = match error {
                         DriveError::Store(StoreError::Held { .. }) => Phase::Elsewhere(why),
                         DriveError::Unwritable { cause, .. } if is_no_room(cause) => Phase::Full(why),
+                        error if error.is_scarce() => Phase::Full(why),
                         _ => Phase::Failed(why),
                     };
                     Parked { phase, wakes: handle.wakes.load(Ordering::Acquire) }
                 }
             };
+            tries = 0;
             handle.phase.send_replace(phase);
             drop(driving);
             if let Some(parent) = parent_of(&trace) {

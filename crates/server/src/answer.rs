@@ -47,6 +47,9 @@ pub async fn answer(app: Shared, route: Arc<Route>, path: Path, request: Request
         if is_elsewhere && problem.status == 500 {
             problem = Problem::new(Kind::ELSEWHERE, problem.detail);
         }
+        if problem.is(Kind::SCARCE) {
+            app.out_of_files.notify_one();
+        }
         route.errors.response(&problem)
     });
     seal(response.headers_mut());

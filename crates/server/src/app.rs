@@ -12,14 +12,32 @@ use crate::metrics::Metrics;
 use crate::observe::Told;
 use crate::problem::{Kind, Problem};
 use crate::stream::{Feed, Together};
-use mainpath::store::create_private;
+use mainpath::store::{cause_of, create_private, is_scarce};
 use mainpath::types::{Millis, TenantId};
 use mainpath::{Error, Host};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
+
+/// Why runs cannot be started or continued.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outage {
+    /// Logs of the owner or of a tenant cannot be written.
+    Store(String),
+    /// No more files can be opened.
+    Files(String),
+}
+
+impl Outage {
+    /// The reason.
+    pub fn why(&self) -> &str {
+        match self {
+            Outage::Store(why) | Outage::Files(why) => why,
+        }
+    }
+}
 
 /// What all requests share.
 pub struct App {
@@ -41,6 +59,8 @@ pub struct App {
     pub runs: Runs,
     /// Whether the server takes requests for work.
     pub is_ready: AtomicBool,
+    /// Hears of requests that were refused because no more files could be opened.
+    pub out_of_files: Notify,
     /// The keys that requests came under.
     pub used_keys: UsedKeys,
     /// What is said in one conversation is said one after the other.
@@ -117,9 +137,12 @@ impl App {
         (self.host.runtime().config().clock)()
     }
 
-    /// Why logs of the owner or of a tenant cannot be written; `None` if they can.
-    pub fn store_problem(&self) -> Option<String> {
-        self.host.store_problem().or_else(|| self.tenants.known().iter().find_map(Host::store_problem))
+    /// Why runs cannot be started or continued now; `None` if they can.
+    pub fn outage(&self) -> Option<Outage> {
+        let stores = || self.host.store_problem().or_else(|| self.tenants.known().iter().find_map(Host::store_problem));
+        let is_scarce = |error: &std::io::Error| is_scarce(cause_of(error));
+        let files = || std::fs::File::open("/dev/null").err().filter(is_scarce).map(|error| error.to_string());
+        stores().map(Outage::Store).or_else(|| files().map(Outage::Files))
     }
 
     /// The traces that a key reaches, in its name.
@@ -170,7 +193,7 @@ impl App {
             return Err(Problem::new(Kind::UNAUTHENTICATED, "the request has no key: Authorization: Bearer KEY"));
         };
         let none = || Problem::new(Kind::UNAUTHENTICATED, "the key is unknown, revoked or expired");
-        self.keys.who(key, self.now()).ok_or_else(none)
+        self.keys.who(key, self.now())?.ok_or_else(none)
     }
 }
 

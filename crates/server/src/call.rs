@@ -163,7 +163,11 @@ impl<Q, B> Call<Q, B> {
     /// Whether the key of this request is still good, whenever that is asked.
     pub fn may_watch(&self) -> May {
         let (app, name, key) = (Arc::clone(&self.app), self.who.name.clone(), bearer(&self.headers).map(String::from));
-        Arc::new(move || app.who(key.as_deref()).is_ok_and(|who| who.name == name))
+        Arc::new(move || match app.who(key.as_deref()) {
+            Ok(who) => who.name == name,
+            // The file of the keys cannot be opened for now.
+            Err(problem) => problem.is(Kind::SCARCE),
+        })
     }
 
     /// What ends a stream besides its trace.

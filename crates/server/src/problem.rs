@@ -76,12 +76,14 @@ kinds! {
     TIMEOUT = "timeout", 408, "The request took too long to arrive", "Send it again.";
     BUSY = "busy", 409, "Somebody else works on it", "Wait, or stop it first.";
     REFUSED = "refused", 409, "It cannot do that as it stands", "See detail.";
+    DAMAGED = "trace-damaged", 409, "A file of the trace is damaged or missing", "See detail: restore the file from a copy where the server runs, or remove the trace.";
     REUSED = "key-reused", 409, "The Idempotency-Key was used for another request", "Use a new key for a new request.";
     TOO_LARGE = "too-large", 413, "The body is too large", "See server.max_body in config.toml.";
     MODEL_KEY = "model-key", 422, "There is no key for the model", "Set it where the server runs; see GET /api/models.";
     RATE = "rate-limited", 429, "Too many requests", "Wait as long as Retry-After says.";
     INTERNAL = "internal", 500, "Something failed", "See detail; the log of the server says more.";
     ELSEWHERE = "other-machine", 502, "Another machine did not answer as it should", "See detail; try again when it is there.";
+    SCARCE = "out-of-files", 503, "The server cannot open more files now", "Wait as long as Retry-After says. If it lasts, raise the limit of open files where the server runs: ulimit -n.";
     CUT_OFF = "run-cut-off", 503, "The server stops before the run has ended", "Resume the trace that detail names; sent again, the request would start another run.";
     UNAVAILABLE = "unavailable", 503, "The server is about to end, or has too much to do", "Try again later.";
     READ_ONLY = "read-only", 507, "Nothing can be written", "Make room on the disk of the server; it goes on by itself.";
@@ -98,6 +100,11 @@ impl Problem {
             errors: Vec::new(),
             retry_after: None,
         }
+    }
+
+    /// Returns true if it is of this kind.
+    pub fn is(&self, kind: Kind) -> bool {
+        self.kind.strip_prefix("/problems/") == Some(kind.name)
     }
 
     /// Fields of a part of the request that cannot be used.
@@ -199,8 +206,12 @@ impl From<Error> for Problem {
             (ErrorKind::NotFound, _) => Kind::NOT_FOUND,
             (ErrorKind::Busy, _) => Kind::BUSY,
             (ErrorKind::Refused, _) => Kind::REFUSED,
+            (ErrorKind::Damaged, _) => Kind::DAMAGED,
             (ErrorKind::Reused, _) => return Problem::reused(),
             (ErrorKind::ReadOnly, _) => Kind::READ_ONLY,
+            (ErrorKind::Scarce, _) => {
+                return Problem { retry_after: Some(1), ..Problem::new(Kind::SCARCE, error.message()) };
+            }
             _ => Kind::INTERNAL,
         };
         Problem::new(kind, error.message())

@@ -7,7 +7,7 @@ use crate::access::keys::Keys;
 use crate::access::once::UsedKeys;
 use crate::access::rate::Rate;
 use crate::answer::{Path, answer, seal};
-use crate::app::{App, Tenants};
+use crate::app::{App, Outage, Tenants};
 use crate::docs::{self, Document};
 use crate::errors::Errors;
 use crate::life::{Found, Runs, rest, rested};
@@ -40,9 +40,9 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 
 /// How long a client may take to say what it wants.
 const HEAD: Duration = Duration::from_secs(10);
@@ -109,6 +109,7 @@ impl Server {
             largest: settings.max_body,
             runs: Runs::default(),
             is_ready: AtomicBool::new(false),
+            out_of_files: Notify::new(),
             used_keys: UsedKeys::default(),
             lines: Lines::default(),
             closing: watch::channel(false).0,
@@ -242,28 +243,36 @@ impl Server {
     }
 }
 
+/// So long after the last request that was refused for it, files can be opened again.
+const QUIET: Duration = Duration::from_secs(10);
 /// How often the state of the store is looked at.
 const STORE_LOOK: Duration = Duration::from_secs(1);
 
-/// Prints a line when logs cannot be written any more, and when they can be again.
+/// Prints a line when logs cannot be written or files cannot be opened any more, and when they can be again.
 fn watch_store(app: &Arc<App>, tell: impl Fn(&str) + Send + Sync + 'static) {
     let (app, mut closing) = (Arc::clone(app), app.closing.subscribe());
     tokio::spawn(async move {
-        let mut known = None;
+        let (mut known, mut refused) = (None, None::<Instant>);
         loop {
             tokio::select! {
                 _ = closing.wait_for(|is_closing| *is_closing) => return,
+                () = app.out_of_files.notified() => refused = Some(Instant::now()),
                 () = tokio::time::sleep(STORE_LOOK) => {}
             }
-            let problem = app.store_problem();
-            match (&known, &problem) {
-                (None, Some(why)) => {
+            let is_recent = refused.is_some_and(|refused| refused.elapsed() < QUIET);
+            let outage = app.outage().or_else(|| is_recent.then(|| Outage::Files("too many open files".into())));
+            match (&known, &outage) {
+                (None, Some(Outage::Store(why))) => {
                     tell(&format!("logs cannot be written ({why}): no run continues, and /ready answers 503"))
                 }
-                (Some(_), None) => tell("logs can be written again"),
+                (None, Some(Outage::Files(why))) => {
+                    tell(&format!("files cannot be opened ({why}): requests get 503; raise the limit with ulimit -n"))
+                }
+                (Some(Outage::Store(_)), None) => tell("logs can be written again"),
+                (Some(Outage::Files(_)), None) => tell("files can be opened again"),
                 _ => {}
             }
-            known = problem;
+            known = outage;
         }
     });
 }
@@ -276,7 +285,7 @@ fn go_on(app: &Arc<App>, at_once: usize, tell: impl Fn(&str) + Send + Sync + 'st
             Found::GoesOn(trace) => tell(&format!("{trace} goes on")),
             Found::SetAside(trace) => {
                 tell(&format!(
-                    "{trace} was under way each time that this process died: it is set aside; mainpath resume {trace}"
+                    "{trace} was under way each time that this server died, and is set aside: mainpath resume {trace} continues it"
                 ));
                 let _ = app.audit.add(app.now(), "mainpath serve", "trace_set_aside", json!({"trace_id": trace}));
             }

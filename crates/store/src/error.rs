@@ -1,6 +1,7 @@
 //! Why a store could not do something.
 
 use mainpath_types::{BlobHash, TraceId};
+use rustix::io::Errno;
 use std::io;
 
 /// Why a store could not do something. One line for people each.
@@ -94,7 +95,7 @@ impl StoreError {
     /// What the system said; `Other` if it is not at fault.
     pub fn cause(&self) -> io::ErrorKind {
         match self {
-            StoreError::Io { source, .. } => source.kind(),
+            StoreError::Io { source, .. } => cause_of(source),
             _ => io::ErrorKind::Other,
         }
     }
@@ -102,6 +103,20 @@ impl StoreError {
     pub(crate) fn io(doing: impl Into<String>, source: impl Into<io::Error>) -> StoreError {
         StoreError::Io { doing: doing.into(), source: source.into() }
     }
+}
+
+/// Returns the kind of an error of the system. Too many open files are `ResourceBusy`: `std` has no kind for them.
+pub fn cause_of(error: &io::Error) -> io::ErrorKind {
+    let is_too_many = |number| number == Errno::MFILE.raw_os_error() || number == Errno::NFILE.raw_os_error();
+    match error.raw_os_error().is_some_and(is_too_many) {
+        true => io::ErrorKind::ResourceBusy,
+        false => error.kind(),
+    }
+}
+
+/// Returns true if the process or the machine has run out of open files or memory: that heals.
+pub fn is_scarce(cause: io::ErrorKind) -> bool {
+    matches!(cause, io::ErrorKind::ResourceBusy | io::ErrorKind::OutOfMemory)
 }
 
 /// Whether nothing can be written for now, as on a full disk: that heals.

@@ -1,6 +1,6 @@
 //! The contract: what a store promises, whichever way it keeps its bytes.
 
-pub use crate::error::{Damage, Owner, StoreError, is_no_room};
+pub use crate::error::{Damage, Owner, StoreError, cause_of, is_no_room, is_scarce};
 use crate::line::HeadHash;
 use crate::report::Report;
 use mainpath_types::{BlobHash, Event, EventId, MailId, Millis, Principal, TenantId, TraceId};

@@ -71,6 +71,7 @@ mod restores;
 mod run_config;
 mod run_tests;
 mod run_tests_unusual;
+mod scarce;
 mod secrets;
 mod serving;
 mod sessions;

@@ -12,7 +12,9 @@ use crate::rules::{MakePolicy, Sources};
 use crate::{Error, Host, Installation, Outcome, Run, Trace};
 use mainpath_core::CallState;
 use mainpath_providers::Registry;
-use mainpath_runtime::{Config, EnvModels, Mail, Models, Phase, Runtime, StoreRetries, Waiting, new_trace_id};
+use mainpath_runtime::{
+    Config, EnvModels, Mail, Models, Phase, Runtime, StoreRetries, Unusable, Waiting, new_trace_id,
+};
 use mainpath_sandbox::Launcher;
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{LocalScheduler, MemoryStore, Salts, Scheduler, Store};
@@ -129,9 +131,7 @@ async fn played(setup: PlaySetup<'_>) -> Result<Played, Error> {
         vault: app.vault.clone(),
         launcher,
         protected: home.protected(),
-        policies: Arc::new(move |spec: &Spec| {
-            policies.load_for(spec).map(Arc::new).map_err(|error| error.message().into())
-        }),
+        policies: Arc::new(move |spec: &Spec| policies.load_for(spec).map(Arc::new).map_err(Unusable::from)),
         hooks: recorded_denials(&playing),
         children: Arc::new(RecordedChildren(Arc::clone(&playing))),
         peers: None,

@@ -137,7 +137,7 @@ impl Trace {
         let Err(problem) = (self.host.runtime().config().policies)(spec) else { return Ok(()) };
         match self.host.at(&self.id).driver().await? {
             Some(_) => Ok(()),
-            None => Err(Error::new(ErrorKind::Refused, problem)),
+            None => Err(problem.into()),
         }
     }
 

@@ -1,7 +1,8 @@
 //! Why a trace cannot be driven on.
 
+use crate::config::Unusable;
 use mainpath_core::Refusal;
-use mainpath_store::{StoreError, is_no_room};
+use mainpath_store::{StoreError, is_no_room, is_scarce};
 use mainpath_types::TraceId;
 
 /// Why a trace cannot be driven on.
@@ -23,6 +24,15 @@ pub(crate) enum DriveError {
     Changed(TraceId),
     #[error("{0}")]
     Spec(String),
+    /// The process has run out of open files or memory.
+    #[error("{0}")]
+    Scarce(String),
+}
+
+impl From<Unusable> for DriveError {
+    fn from(Unusable { problem, cause }: Unusable) -> DriveError {
+        if is_scarce(cause) { DriveError::Scarce(problem) } else { DriveError::Spec(problem) }
+    }
 }
 
 impl DriveError {
@@ -34,6 +44,16 @@ impl DriveError {
                 DriveError::NotBegun { problem: source.to_string(), cause: source.kind() }
             }
             other => other,
+        }
+    }
+
+    /// Returns true if the process has run out of open files or memory.
+    pub fn is_scarce(&self) -> bool {
+        match self {
+            DriveError::Store(error) => is_scarce(error.cause()),
+            DriveError::Unwritable { cause, .. } | DriveError::NotBegun { cause, .. } => is_scarce(*cause),
+            DriveError::Scarce(_) => true,
+            _ => false,
         }
     }
 

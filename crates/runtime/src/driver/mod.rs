@@ -299,7 +299,7 @@ impl Driver {
         };
         let under = SpecInUse { event, using, run: spec.mode_for.map(|_| run) };
         let config = &self.shared.config;
-        let prepared = self.shared.specs.prepare(config, &mut in_run(&spec, run)).map_err(DriveError::Spec)?;
+        let prepared = self.shared.specs.prepare(config, &mut in_run(&spec, run))?;
         self.prepared = Some(PreparedFor { under, prepared: Arc::clone(&prepared) });
         Ok(prepared)
     }

@@ -5,9 +5,9 @@ use super::scope::Scope;
 use axum::http::{HeaderMap, header};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use mainpath::Error;
-use mainpath::store::create_private;
+use mainpath::store::{cause_of, create_private, is_scarce};
 use mainpath::types::{Millis, Principal, TenantId};
+use mainpath::{Error, ErrorKind};
 use rustix::fs::{FlockOperation, flock};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -119,6 +119,20 @@ struct Known {
     keys: Vec<Key>,
 }
 
+fn owner_of(keys: Vec<Key>, key: &str, now: Millis) -> Option<Who> {
+    let digest = digest(key);
+    // Digests are compared, of what nobody can choose: how long it takes tells nothing of a key.
+    let key = keys.into_iter().find(|known| known.digest == digest)?;
+    if key.expires.is_some_and(|expires| expires <= now) {
+        return None;
+    }
+    let principal = match key.name.as_str() {
+        OWNER => Principal::local_user(),
+        name => format!("key.{name}").parse().ok()?,
+    };
+    Some(Who { name: key.name, principal, scopes: key.scopes, tenant: key.tenant })
+}
+
 fn digest(key: &str) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(key.as_bytes()))
 }
@@ -155,7 +169,7 @@ impl Keys {
     /// where it is gone; the audit log has it. Errors: the files cannot be read or written.
     pub fn token(&self) -> Result<String, Error> {
         match std::fs::read_to_string(self.token_file()) {
-            Ok(text) if self.who(text.trim(), 0).is_some() => return Ok(text.trim().into()),
+            Ok(text) if self.who(text.trim(), 0)?.is_some() => return Ok(text.trim().into()),
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(Error::failed(format!("{} cannot be read: {error}", self.token_file().display())));
             }
@@ -176,20 +190,16 @@ impl Keys {
         Ok(text)
     }
 
-    /// Whose key this is; `None` of none, and of one that has expired by then.
-    pub fn who(&self, key: &str, now: Millis) -> Option<Who> {
-        let digest = digest(key);
-        let keys = self.all().ok()?;
-        // Digests are compared, of what nobody can choose: how long it takes tells nothing of a key.
-        let key = keys.into_iter().find(|known| known.digest == digest)?;
-        if key.expires.is_some_and(|expires| expires <= now) {
-            return None;
+    /// The owner of a key; `None` for an unknown key, and for one that has expired by then.
+    ///
+    /// # Errors
+    /// The file of the keys cannot be opened for now ([`ErrorKind::Scarce`]). With one that cannot be read otherwise, no key is known.
+    pub fn who(&self, key: &str, now: Millis) -> Result<Option<Who>, Error> {
+        match self.all() {
+            Ok(keys) => Ok(owner_of(keys, key, now)),
+            Err(error) if error.kind() == ErrorKind::Scarce => Err(error),
+            Err(_) => Ok(None),
         }
-        let principal = match key.name.as_str() {
-            OWNER => Principal::local_user(),
-            name => format!("key.{name}").parse().ok()?,
-        };
-        Some(Who { name: key.name, principal, scopes: key.scopes, tenant: key.tenant })
     }
 
     /// All keys. Errors: the file cannot be read.
@@ -205,7 +215,10 @@ impl Keys {
     fn read(&self) -> Result<Vec<Key>, Error> {
         match std::fs::read_to_string(self.file()) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
-            Err(error) => Err(Error::failed(format!("{} cannot be read: {error}", self.file().display()))),
+            Err(error) => {
+                let kind = if is_scarce(cause_of(&error)) { ErrorKind::Scarce } else { ErrorKind::Failed };
+                Err(Error::new(kind, format!("{} cannot be read: {error}", self.file().display())))
+            }
             Ok(text) => serde_json::from_str(&text)
                 .map_err(|error| Error::failed(format!("{}: {error}", self.file().display()))),
         }

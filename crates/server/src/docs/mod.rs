@@ -26,7 +26,7 @@ pub fn open(ready: Arc<App>, document: Document, routes: Arc<[Arc<Route>]>) -> R
             "/ready",
             get(|| async move {
                 let why = match ready.is_ready.load(Ordering::Acquire) {
-                    true => ready.store_problem(),
+                    true => ready.outage().map(|outage| outage.why().to_string()),
                     false => Some("the server is starting or shutting down".into()),
                 };
                 sealed(match why {

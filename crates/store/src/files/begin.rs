@@ -21,8 +21,13 @@ pub(crate) fn begin(inner: &Inner, tenant: &TenantId, trace: &TraceId, log: &[Ev
     if path.try_exists().map_err(making)? {
         return Err(exists());
     }
-    layout.make_trace(tenant, trace).map_err(making)?;
-    let lock = take_lock(&layout.trace(tenant, trace), trace)?;
+    let is_new = layout.make_trace(tenant, trace).map_err(making)?;
+    let dir = layout.trace(tenant, trace);
+    let lock = take_lock(&dir, trace).inspect_err(|_| {
+        if is_new {
+            let _ = std::fs::remove_dir(&dir);
+        }
+    })?;
     changes::note(&layout.changes(), tenant, trace);
     if path.try_exists().map_err(making)? {
         return Err(exists());

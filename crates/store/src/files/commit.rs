@@ -5,7 +5,7 @@ use super::journal::{Checkpoint, Dirty, Journal, checkpoint_all};
 use super::layout::{Layout, open_to_append};
 use super::owned::{Append, Commit, Job, Owned};
 use super::watch::Watchers;
-use crate::store::Appended;
+use crate::store::{Appended, cause_of};
 use mainpath_types::{TenantId, TraceId};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -275,7 +275,7 @@ impl Committer {
                 format!("{what}: {e}; what was written cannot be taken back: {cut}")
             }
         };
-        let unknown = owned.lose(&problem, e.kind());
+        let unknown = owned.lose(&problem, cause_of(e));
         drop(owned);
         let _ = answer.send(unknown);
     }
@@ -310,7 +310,7 @@ impl Committer {
             // Nothing was written: the log stays as long as it is.
             Err(e) => {
                 self.disk.note(Some(&e));
-                let unknown = append.owned.lose(&format!("open: {e}"), e.kind());
+                let unknown = append.owned.lose(&format!("open: {e}"), cause_of(&e));
                 let Append { owned, answer, .. } = append;
                 drop(owned);
                 let _ = answer.send(unknown);

@@ -10,11 +10,12 @@ use crate::append::Tip;
 use crate::checks::other_than_file;
 use crate::line::HeadHash;
 use crate::log;
-use crate::store::{Lease, Opened, Owner, StoreError, TailCutInfo};
+use crate::store::{Lease, Opened, Owner, ReadLog, StoreError, TailCutInfo};
 use mainpath_types::{TenantId, TraceId};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
 use std::io;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -31,30 +32,17 @@ pub(crate) fn lease(inner: &Inner, tenant: &TenantId, trace: &TraceId, create: b
         layout.existing_log(tenant, trace)?;
     }
     let dir = layout.trace(tenant, trace);
-    let (lock, earlier) = take_lock(&dir, trace)?;
-    // Before there is a log: a trace that is not noted yet is not there yet. Nor is one for which the disk has no room.
-    let record = Record { epoch: earlier.epoch.saturating_add(1), pid: std::process::id(), ..earlier.clone() };
-    record.write(&lock).map_err(|error| {
-        // Nothing of it stays behind, unless another has begun it meanwhile; where that fails too, a folder without a log is no trace.
-        if is_new && !layout.log(tenant, trace).exists() {
-            let _ = std::fs::remove_file(dir.join("owner.lock")).and_then(|()| std::fs::remove_dir(&dir));
+    // Nothing stays behind of a new trace that cannot be leased, unless another process has started it in the meantime.
+    let (lock, earlier) = take_lock(&dir, trace).inspect_err(|_| {
+        if is_new {
+            let _ = std::fs::remove_dir(&dir);
         }
-        opening(error)
     })?;
-    changes::note(&layout.changes(), tenant, trace);
-    let path = layout.log(tenant, trace);
-    let file = open_or_make(&path).map_err(opening)?;
-    inner.commits.take_back(tenant, trace, &file).map_err(opening)?;
-    let scan = log::scan_file(&file, 0, Some((0, HeadHash::genesis(tenant, trace)))).map_err(opening)?.settled();
-    let (good, torn) = (scan.good, scan.torn);
-    inner.marks.set(tenant, trace, &file, &scan, good as u64);
-    let mut read = scan.into_read(&path.display().to_string());
-    earlier.check(&mut read, &path, torn > 0);
-    if torn > 0 && !read.read_only() {
-        let tail = bytes_between(&file, good as u64, (good + torn) as u64).map_err(opening)?;
-        cut_tail(&dir, &file, good, &tail).map_err(opening)?;
-        read.tail_cut = Some(TailCutInfo { bytes: torn as u64, kept: "events.torn".into() });
-    }
+    let (record, read) = open_log(inner, tenant, trace, &lock, &earlier).inspect_err(|_| {
+        if is_new {
+            clear_new(&dir, &layout.log(tenant, trace));
+        }
+    })?;
     let (epoch, placed) = (record.epoch, record.placed);
     let owned = Owned {
         key: inner.next_key.fetch_add(1, Ordering::Relaxed),
@@ -75,6 +63,47 @@ pub(crate) fn lease(inner: &Inner, tenant: &TenantId, trace: &TraceId, create: b
     };
     inner.commits.leases.fetch_add(1, Ordering::Relaxed);
     Ok(Opened { lease: Lease::new(trace.clone(), epoch, Arc::new(owned)), log: read })
+}
+
+/// Records the new owner of a trace that this process has locked, and reads its log. A torn last line is cut off.
+fn open_log(
+    inner: &Inner,
+    tenant: &TenantId,
+    trace: &TraceId,
+    lock: &File,
+    earlier: &Record,
+) -> Result<(Record, ReadLog), StoreError> {
+    let opening = |e: io::Error| StoreError::io(format!("open trace {trace}"), e);
+    let (layout, dir) = (&inner.layout, inner.layout.trace(tenant, trace));
+    // Before there is a log: a trace that is not noted yet is not there yet. Nor is one for which the disk has no room.
+    let record = Record { epoch: earlier.epoch.saturating_add(1), pid: std::process::id(), ..earlier.clone() };
+    record.write(lock).map_err(opening)?;
+    changes::note(&layout.changes(), tenant, trace);
+    let path = layout.log(tenant, trace);
+    let file = open_or_make(&path).map_err(opening)?;
+    inner.commits.take_back(tenant, trace, &file).map_err(opening)?;
+    let scan = log::scan_file(&file, 0, Some((0, HeadHash::genesis(tenant, trace)))).map_err(opening)?.settled();
+    let (good, torn) = (scan.good, scan.torn);
+    inner.marks.set(tenant, trace, &file, &scan, good as u64);
+    let mut read = scan.into_read(&path.display().to_string());
+    earlier.check(&mut read, &path, torn > 0);
+    if torn > 0 && !read.read_only() {
+        let tail = bytes_between(&file, good as u64, (good + torn) as u64).map_err(opening)?;
+        cut_tail(&dir, &file, good, &tail).map_err(opening)?;
+        read.tail_cut = Some(TailCutInfo { bytes: torn as u64, kept: "events.torn".into() });
+    }
+    Ok((record, read))
+}
+
+/// Removes what a lease that failed has made of a new trace, while its lock is held. Where that fails too, a folder without a log is no
+/// trace.
+fn clear_new(dir: &Path, log: &Path) {
+    if log.metadata().is_ok_and(|meta| meta.len() > 0) {
+        return;
+    }
+    let _ = std::fs::remove_file(log);
+    let _ = std::fs::remove_file(dir.join("owner.lock"));
+    let _ = std::fs::remove_dir(dir);
 }
 
 /// See [`FilesStore::owner`](super::FilesStore::owner).
