@@ -76,6 +76,8 @@ pub(super) struct Following {
     begun: bool,
     /// Which run is followed.
     bound: Bound,
+    /// Whether the trace was woken because what is followed was still unread when its driver had ended.
+    woken: bool,
     /// How it ended, and whether somebody looks.
     followed: Arc<Followed>,
     /// What was seen, as long as nobody looks: then nothing is told, and this is in the place of it.
@@ -97,6 +99,7 @@ impl Following {
             heads: None,
             begun: false,
             bound,
+            woken: false,
             followed,
             seen: Some(Seen::new(trace.id().clone())),
             ended: false,
@@ -176,7 +179,9 @@ impl Following {
             return Ok(());
         }
         if !is_driven && waiting.is_empty() {
-            match self.bound != Bound::All && phase != Phase::Idle {
+            // A driver that had read its mail for the last time when this was sent leaves it to the next one.
+            let is_unread = matches!(self.bound, Bound::Mail(_)) && !std::mem::replace(&mut self.woken, true);
+            match self.bound != Bound::All && (phase != Phase::Idle || is_unread) {
                 true => host.runtime().resume(host.scope(), self.trace.id()),
                 false => self.ended = true,
             }
@@ -275,5 +280,35 @@ impl Following {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Host, Run};
+    use mainpath_runtime::Mail;
+    use mainpath_store::Letter;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_message_that_the_last_driver_did_not_read_is_answered() {
+        let folder = tempfile::tempdir().unwrap();
+        let (work, script) = (folder.path().join("work"), folder.path().join("script.toml"));
+        std::fs::create_dir(&work).unwrap();
+        std::fs::write(&script, "[[turn]]\nfinal = \"One.\"\n[[turn]]\nfinal = \"Two.\"\n").unwrap();
+        let host = async || Host::builder().data_dir(folder.path().join("data")).build().await.unwrap();
+        let first = host().await;
+        let run = first.agent(format!("scripted:{}", script.display())).workspace(&work).start("Begin.").await.unwrap();
+        let id = run.trace().id().clone();
+        run.outcome().await.unwrap();
+        // No wake reaches this trace: the second host does not know it yet.
+        let second = host().await;
+        let trace = second.trace(&id).await.unwrap();
+        let (body, from) =
+            (serde_json::to_string(&Mail::message("More.")).unwrap(), trace.log(1).await.unwrap().head + 1);
+        let letter = Letter { urgent: false, body, once: None };
+        let sent = second.store().send(second.scope(), &id, letter).await.unwrap();
+        let outcome = Run::follow(trace, from, Bound::Mail(sent)).outcome().await.unwrap();
+        assert_eq!(outcome.answer, "Two.");
     }
 }

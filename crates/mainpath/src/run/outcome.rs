@@ -70,6 +70,8 @@ impl Trace {
 
     /// How it stands.
     pub async fn status(&self) -> Result<Status, Error> {
+        // Asked first: what its driver wrote before it ended is then read.
+        let is_driven = self.host().at(self.id()).driver().await?.is_some();
         let read = self.look().await?;
         let state = &read.state;
         if state.run.is_none() {
@@ -82,10 +84,7 @@ impl Trace {
         if !waiting.is_empty() && waiting.len() == pending.len() {
             return Ok(Status::Waiting(waiting));
         }
-        Ok(match self.host().at(self.id()).driver().await? {
-            Some(_) => Status::Running,
-            None => Status::Interrupted,
-        })
+        Ok(if is_driven { Status::Running } else { Status::Interrupted })
     }
 
     /// How the run ended that this event ends.
