@@ -76,6 +76,12 @@ impl Cursor {
         usize::try_from(self.root.part).unwrap_or(usize::MAX)
     }
 
+    /// Returns true if all frames of an event of this trace or of an agent were sent.
+    pub fn has(&self, root: &TraceId, of: &TraceId, event: EventId) -> bool {
+        let place = if of == root { Some(&self.root) } else { self.agents.get(of) };
+        place.is_some_and(|place| event < place.event || event == place.event && place.part == 0)
+    }
+
     /// Whether all agents that it names are of this trace.
     pub fn is_of(&self, root: &TraceId) -> bool {
         self.agents.keys().all(|agent| agent.root() == root.root())

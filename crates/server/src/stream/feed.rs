@@ -2,13 +2,13 @@
 
 use super::cursor::Cursor;
 use super::frame::Frame;
-use super::position::{Position, Shown, is_piece};
+use super::position::{Position, Question, Shown, is_piece};
 use super::together::{Of, QUIET, Together, Watcher};
 use mainpath::trace::Facts;
 use mainpath::types::{EventId, TenantId, TraceId};
 use mainpath::{Error, Run, RunEvent, Trace};
 use serde_json::{Value, json};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -106,7 +106,8 @@ impl Feed {
     pub async fn open(trace: Trace, wanted: Wanted, watch: Watch) -> Result<Feed, Error> {
         let state = trace.state().await?;
         let head = state.log.last;
-        let mut ready = VecDeque::from([Arc::new(open(&trace, head).await?)]);
+        let Opened { frame, questions } = open(&trace, head).await?;
+        let mut ready = VecDeque::from([Arc::new(frame)]);
         let (cursor, reason) = match &wanted.cursor {
             _ if wanted.is_no_cursor => (Cursor::after(head), Some("unknown")),
             Some(cursor) if cursor.event() > head => (Cursor::after(head), Some("ahead")),
@@ -121,10 +122,12 @@ impl Feed {
             let data = json!({"type": "resync", "trace_id": trace.id(), "reason": reason, "head": head, "cursor": cursor.to_string()});
             ready.push_back(Arc::new(Frame::new("resync", &data).at(cursor.to_string())));
         }
+        // A client that returns knows them by the first frame.
+        let questions = if wanted.cursor.is_some() { questions } else { BTreeSet::new() };
         let has_rest = state.run.is_some() || (watch.continues)(trace.id());
         let is_over = !wanted.follow && !has_rest && reason.is_none() && cursor == Cursor::after(head);
         Ok(Feed {
-            position: Position::new(trace.id(), cursor),
+            position: Position::new(trace.id(), cursor, questions),
             trace,
             wanted,
             source: None,
@@ -170,7 +173,7 @@ impl Feed {
                 Heard::Event(event) if is_piece(&event) && !self.wanted.deltas => {}
                 Heard::Event(event) => self.ready.extend(self.position.take(&event).map(|told| told.frame)),
                 Heard::Shown(told) => {
-                    self.position.follow(&told.after);
+                    self.position.follow(&told);
                     if self.wanted.deltas || !told.is_piece {
                         self.ready.push_back(Arc::clone(&told.frame));
                     }
@@ -262,16 +265,24 @@ impl Feed {
     }
 }
 
+/// The first frame, and the questions in it.
+struct Opened {
+    frame: Frame,
+    questions: BTreeSet<Question>,
+}
+
 /// What waits for people now, with the numbers of the events that asked.
-async fn open(trace: &Trace, head: EventId) -> Result<Frame, Error> {
+async fn open(trace: &Trace, head: EventId) -> Result<Opened, Error> {
+    let waiting = trace.waiting_calls().await?;
+    let known = waiting.questions.iter().map(|asked| (asked.trace_id.clone(), asked.call)).collect();
     let approvals: Vec<Value> =
-        trace.approvals().await?.into_iter().map(|asked| json!(RunEvent::ApprovalRequired(asked))).collect();
+        waiting.approvals.into_iter().map(|asked| json!(RunEvent::ApprovalRequired(asked))).collect();
     let questions: Vec<Value> =
-        trace.questions().await?.into_iter().map(|asked| json!(RunEvent::QuestionAsked(asked))).collect();
+        waiting.questions.into_iter().map(|asked| json!(RunEvent::QuestionAsked(asked))).collect();
     let data = json!({
         "type": "open", "trace_id": trace.id(), "head": head, "approvals": approvals, "questions": questions,
     });
-    Ok(Frame::new("open", &data))
+    Ok(Opened { frame: Frame::new("open", &data), questions: known })
 }
 
 #[cfg(test)]

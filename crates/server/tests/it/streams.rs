@@ -111,6 +111,46 @@ async fn what_waits_is_told_first_with_its_own_number_and_what_comes_is_seen_as_
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_returns_is_told_nothing_twice() {
+    let place = Place::start().await;
+    let asks =
+        "[[turn]]\ncalls = [{ tool = \"ask_human\", args = { question = \"Which?\" } }]\n[[turn]]\nfinal = \"Done.\"\n";
+    for (script, name, of_open) in [(WRITES, "approval_required", "approvals"), (asks, "question_asked", "questions")] {
+        let trace = place.run(script).await;
+        let mut buffer = vec![0; 64 << 10];
+        // Frames up to the second of two names: by then, all that waits has been announced.
+        let mut watched = async |last: Option<&str>, nth: usize| {
+            let mut headers = vec![place.bearer(), "accept: text/event-stream".into()];
+            headers.extend(last.map(|last| format!("last-event-id: {last}")));
+            let path = format!("/api/traces/{trace}/events?follow=true&deltas=false");
+            let mut socket = place.send("GET", &path, &headers, "").await;
+            let mut text = String::new();
+            if last.is_none() {
+                let wanted = format!("event: {name}");
+                read_until(&mut socket, &mut text, &mut buffer, |text| text.contains(&wanted)).await;
+            }
+            for half in ["first", "second"] {
+                let named = format!("{half} {nth}");
+                place.post(&format!("/api/traces/{trace}/rename"), json!({"name": named})).await;
+                read_until(&mut socket, &mut text, &mut buffer, |text| text.contains(&named)).await;
+            }
+            frames(&unchunked(text.split_once("\r\n\r\n").unwrap().1))
+        };
+        let first = watched(None, 0).await;
+        assert_eq!(first.iter().filter(|frame| frame.name == name).count(), 1, "{first:?}");
+        let last = durable(&first).last().unwrap().id.clone();
+        // The names are the last events; before them stands what was asked.
+        let asked = durable(&first).iter().rev().nth(2).unwrap().id.clone();
+        for (nth, from) in [last, asked].into_iter().enumerate() {
+            let again = watched(from.as_deref(), nth + 1).await;
+            assert!(again.iter().all(|frame| frame.name != name), "after {from:?}: {again:?}");
+            assert_eq!(again[0].data[of_open].as_array().map(Vec::len), Some(1), "{again:?}");
+        }
+    }
+    place.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn those_who_watch_the_same_see_each_frame_once_whenever_they_came() {
     let place = Place::start().await;
     let trace = place.run(WRITES).await;
