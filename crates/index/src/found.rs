@@ -44,7 +44,7 @@ pub(crate) struct Said {
 }
 
 /// What is known of a log's file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stamp {
     pub len: u64,
     /// Nanoseconds; only compared.

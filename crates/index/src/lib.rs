@@ -26,8 +26,9 @@ pub use search::{Hit, HitPlace, Shown};
 
 use mainpath_policy::Predicate;
 use mainpath_runtime::run_stats::RunStats;
-use mainpath_store::{FilesStore, Scope};
+use mainpath_store::{FilesStore, Scope, cause_of, is_scarce};
 use mainpath_types::{FinishReason, Micros, Millis, TraceId};
+use refresh::Of;
 use rusqlite::{Connection, ErrorCode};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -162,6 +163,17 @@ impl IndexError {
     }
 }
 
+impl IndexError {
+    /// Returns true if the process has run out of open files or memory.
+    pub fn is_scarce(&self) -> bool {
+        match self {
+            IndexError::Store(error) => is_scarce(error.cause()),
+            IndexError::Io { source, .. } => is_scarce(cause_of(source)),
+            _ => false,
+        }
+    }
+}
+
 /// What a refresh did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refreshed {
@@ -237,10 +249,18 @@ impl Index {
 
     /// Takes in what changed since the last time. A file that turns out to be damaged is made anew.
     pub fn refresh(&mut self) -> Result<Refreshed, IndexError> {
-        match refresh::refresh(&mut self.db, &self.store, &self.scope, false) {
+        match refresh::refresh(&mut self.db, &self.store, &self.scope, &Of::Noted) {
             Err(refresh::Failed::Sqlite(error)) if is_damage(&error) => self.rebuild(),
             done => self.told(done),
         }
+    }
+
+    /// Reads again those of the listed traces whose logs were changed, removed or restored by hand: such changes are not noted anywhere.
+    /// Returns true if the rows are out of date now; false also where the index cannot be written.
+    pub fn reread_changed(&mut self, rows: &[Row]) -> bool {
+        let changed = refresh::changed(&self.db, &self.store, &self.scope, rows);
+        let also = Of::Also(&changed);
+        !changed.is_empty() && refresh::refresh(&mut self.db, &self.store, &self.scope, &also).is_ok()
     }
 
     /// Makes it anew from the logs.
@@ -254,7 +274,7 @@ impl Index {
         } else {
             cleared.map_err(|source| say(&self.path, source))?;
         }
-        let done = refresh::refresh(&mut self.db, &self.store, &self.scope, true);
+        let done = refresh::refresh(&mut self.db, &self.store, &self.scope, &Of::All);
         self.told(done)
     }
 

@@ -3,9 +3,10 @@
 use crate::Row;
 use crate::found::{Found, Said, Stamp};
 use crate::steps::Steps;
+use crate::tables::DAMAGED;
 use mainpath_core::{NodeKind, State, apply, result_text, status, task};
 use mainpath_runtime::run_stats::runs;
-use mainpath_store::{FilesStore, Scope, read_file};
+use mainpath_store::{FilesStore, Scope};
 use mainpath_types::{Event, EventKind, Millis, Part, Seq, TraceId};
 use std::fs::Metadata;
 use std::time::UNIX_EPOCH;
@@ -31,7 +32,7 @@ pub(crate) fn read(store: &FilesStore, scope: &Scope, trace: &TraceId) -> Option
     let live = store.owner(scope, trace).ok()?.is_some();
     let path = store.trace_dir(&scope.tenant, trace).join("events.jsonl");
     let stamp = stamp(&std::fs::metadata(&path).ok().filter(Metadata::is_file)?);
-    let log = read_file(&path, &scope.tenant, trace).ok()?;
+    let log = store.read_now(scope, trace).ok()?;
     let mut state = State::new(trace.clone());
     let mut spec = None;
     let reader = Reader { store, scope };
@@ -51,7 +52,7 @@ pub(crate) fn read(store: &FilesStore, scope: &Scope, trace: &TraceId) -> Option
         .task_of(&state, &log.events)
         .or_else(|| since.iter().find_map(|event| reader.asked(event)))
         .or_else(|| log.events.iter().find_map(|event| reader.asked(event)));
-    let status = if log.damage.is_some() { "damaged" } else { status(&state) };
+    let status = if log.damage.is_some() { DAMAGED } else { status(&state) };
     let row = Row {
         trace: trace.clone(),
         created: log.events.first().map_or(0, |event| event.ts),
@@ -72,6 +73,34 @@ pub(crate) fn read(store: &FilesStore, scope: &Scope, trace: &TraceId) -> Option
     let called = row.name.as_ref().map(|name| Said { seq: Seq(0), role: "name", text: name.clone() });
     let said = called.into_iter().chain(said).collect();
     Some(Found { row, stamp, live, said, runs: runs(trace, &log.events), steps: steps.done() })
+}
+
+/// Reads a trace; of one whose log is missing or is not a file, that it is damaged.
+pub(crate) fn read_or_lost(store: &FilesStore, scope: &Scope, trace: &TraceId) -> Option<Found> {
+    read(store, scope, trace).or_else(|| store.lost(scope, trace).map(|_| lost(store, scope, trace)))
+}
+
+fn lost(store: &FilesStore, scope: &Scope, trace: &TraceId) -> Found {
+    let changed = std::fs::metadata(store.trace_dir(&scope.tenant, trace)).map_or(0, |meta| stamp(&meta).at);
+    let at = Millis::try_from(changed / 1_000_000).unwrap_or(0);
+    let row = Row {
+        trace: trace.clone(),
+        created: at,
+        modified: at,
+        status: DAMAGED.into(),
+        reason: None,
+        turns: 0,
+        tokens: 0,
+        cost: 0,
+        about: false,
+        model: String::new(),
+        workspace: String::new(),
+        task: String::new(),
+        agent: None,
+        name: None,
+        below: None,
+    };
+    Found { row, stamp: Stamp::default(), live: true, said: Vec::new(), runs: Vec::new(), steps: Vec::new() }
 }
 
 /// Reads what was said; long texts lie in blobs.

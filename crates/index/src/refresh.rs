@@ -1,11 +1,11 @@
 //! Taking in what changed.
 
-use crate::Refreshed;
 use crate::found::{Found, Stamp};
 use crate::names::{self, Names};
-use crate::read::{read, stamp};
+use crate::read::{read_or_lost, stamp};
 use crate::sum::Sum;
 use crate::tables::{self, Writer};
+use crate::{Refreshed, Row};
 use mainpath_store::files::Mark;
 use mainpath_store::{FilesStore, Scope, StoreError};
 use mainpath_types::TraceId;
@@ -51,12 +51,21 @@ fn waits(known: Stamp, is_live: bool) -> bool {
     is_live && len > LARGE && SystemTime::now().duration_since(at).is_ok_and(|age| age < PAUSE)
 }
 
-/// `empty`: nothing is known yet, so there is nothing to compare with.
+/// What a refresh is about.
+pub(crate) enum Of<'a> {
+    /// All that was noted since the last one.
+    Noted,
+    /// Also these traces.
+    Also(&'a [TraceId]),
+    /// All traces: nothing is known yet, so there is nothing to compare with.
+    All,
+}
+
 pub(crate) fn refresh(
     db: &mut Connection,
     store: &FilesStore,
     scope: &Scope,
-    empty: bool,
+    of: &Of<'_>,
 ) -> Result<Refreshed, Failed> {
     let earlier =
         Mark { token: tables::mark(db, "token")?, offset: tables::mark(db, "offset")?.parse().unwrap_or_default() };
@@ -65,6 +74,9 @@ pub(crate) fn refresh(
     let names_are_known = changed.traces.is_some() && tables::mark(db, "folder")? == folder.to_string();
     // Looked at again, though nobody notes them: what was owned may have been written since, what was begun may be there.
     let mut look: BTreeSet<TraceId> = tables::live(db)?.into_iter().chain(names::awaited(db)?).collect();
+    if let Of::Also(traces) = of {
+        look.extend(traces.iter().cloned());
+    }
     if changed.traces.as_ref().is_some_and(BTreeSet::is_empty) && look.is_empty() && names_are_known {
         return Ok(Refreshed::default());
     }
@@ -83,7 +95,8 @@ pub(crate) fn refresh(
             Some(traces) => traces,
             None => store.names(scope)?.into_iter().collect(),
         });
-        take_in(&transaction, &mut writer, &mut known, logs, Look { traces: look, empty }, &mut refreshed)?;
+        let look = Look { traces: look, empty: matches!(of, Of::All) };
+        take_in(&transaction, &mut writer, &mut known, logs, look, &mut refreshed)?;
         if let Some(there) = there {
             let there = match there {
                 Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
@@ -111,6 +124,17 @@ pub(crate) fn refresh(
         tables::settle_if_long(db)?;
         Ok(refreshed)
     })
+}
+
+/// Returns the traces of these rows whose logs are not as they were when they were read, without those that a process owns.
+pub(crate) fn changed(db: &Connection, store: &FilesStore, scope: &Scope, rows: &[Row]) -> Vec<TraceId> {
+    let is_changed = |row: &&Row| {
+        let Ok(Some((known, is_live))) = tables::stamp(db, &row.trace) else { return false };
+        let log = store.trace_dir(&scope.tenant, &row.trace).join("events.jsonl");
+        let now = std::fs::metadata(log).ok().filter(std::fs::Metadata::is_file).map(|meta| stamp(&meta));
+        !is_live && now != Some(known)
+    };
+    rows.iter().filter(is_changed).map(|row| row.trace.clone()).collect()
 }
 
 /// Which names are in the folder and not known, or the other way round. What is known is counted anew.
@@ -158,6 +182,8 @@ fn take_in(
         names.awaited.remove(&trace);
         // What is no file is read by nobody, and its trace is as one without a log.
         match std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file).ok_or(()) {
+            // One of its own files is not a file.
+            Ok(_) if known.is_some() && store.lost(scope, &trace).is_some() => tables::set_lost(db, &trace)?,
             Ok(meta) if known.is_some_and(|(known, _)| known == stamp(&meta)) => {
                 let is_live = known.is_some_and(|(_, live)| live);
                 match store.owner(scope, &trace)? {
@@ -180,6 +206,13 @@ fn take_in(
                 }
                 stale.push((trace, known.is_none()));
             }
+            Err(_) if store.lost(scope, &trace).is_some() => match known {
+                Some(_) => tables::set_lost(db, &trace)?,
+                None => {
+                    names.awaited.insert(trace.clone());
+                    stale.push((trace, true));
+                }
+            },
             Err(_) if known.is_some() => {
                 writer.remove(&trace)?;
                 names.listed.toggle(trace.as_str(), false);
@@ -207,7 +240,7 @@ fn take_in(
             let reads = || {
                 let found = found;
                 while let Some((trace, is_new)) = stale.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let Some(read) = read(store, scope, trace) else { continue };
+                    let Some(read) = read_or_lost(store, scope, trace) else { continue };
                     // Nobody takes it any more: the writing has failed.
                     if found.send((read, *is_new)).is_err() {
                         return;
@@ -252,7 +285,7 @@ fn one_by_one(
     refreshed: &mut Refreshed,
 ) -> Result<(), Failed> {
     for (trace, is_new) in stale {
-        if let Some(found) = read(store, scope, trace) {
+        if let Some(found) = read_or_lost(store, scope, trace) {
             writer.put(&found, *is_new)?;
             if *is_new {
                 names.add(trace);

@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 
 /// Another one, and the file is made anew.
 const VERSION: i64 = 12;
+/// The status of a trace whose log is damaged, missing or not a file.
+pub(crate) const DAMAGED: &str = "damaged";
 /// How long another process may be waited for: it may be reading a large log.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -124,7 +126,7 @@ fn drop_all(db: &Connection) -> Result<()> {
 }
 
 pub(crate) fn stamp(db: &Connection, trace: &TraceId) -> Result<Option<(Stamp, bool)>> {
-    let mut query = db.prepare("SELECT len, at, live FROM trace WHERE id = ?1")?;
+    let mut query = db.prepare_cached("SELECT len, at, live FROM trace WHERE id = ?1")?;
     let read = |row: &rusqlite::Row<'_>| Ok((Stamp { len: unsigned(row.get(0)?), at: row.get(1)? }, row.get(2)?));
     query.query_row([trace.as_str()], read).optional()
 }
@@ -137,6 +139,12 @@ pub(crate) fn live(db: &Connection) -> Result<Vec<TraceId>> {
 /// Returns true if a process owns it.
 pub(crate) fn set_live(db: &Connection, trace: &TraceId, live: bool) -> Result<()> {
     db.execute("UPDATE trace SET live = ?2 WHERE id = ?1", (trace.as_str(), live)).map(drop)
+}
+
+/// Records that the log of a trace is lost. The trace counts as owned, so that the next refresh finds a restored log.
+pub(crate) fn set_lost(db: &Connection, trace: &TraceId) -> Result<()> {
+    let lost = "UPDATE trace SET len = 0, at = 0, live = 1, status = ?2 WHERE id = ?1";
+    db.execute(lost, (trace.as_str(), DAMAGED)).map(drop)
 }
 
 pub(crate) fn all(db: &Connection) -> Result<Vec<TraceId>> {

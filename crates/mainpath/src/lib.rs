@@ -73,7 +73,9 @@ mod run;
 #[cfg(feature = "mcp")]
 pub mod servers;
 pub mod sessions;
+mod set_aside;
 pub mod skills;
+pub mod standing;
 #[cfg(feature = "home")]
 pub mod testing;
 pub mod text;

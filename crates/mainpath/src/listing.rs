@@ -1,25 +1,22 @@
 //! Which traces there are: the rows of the index, with where each stands now.
 
+use crate::standing::{DAMAGED, Drives, cut_off, standing};
 use crate::trace::Read;
-use crate::{Error, ErrorKind, Host, Logs, Trace};
-use mainpath_core::{State, pending, short_name, status};
+use crate::{Error, ErrorKind, Host, Logs};
+use mainpath_core::short_name;
 use mainpath_index::{Hit, HitPlace, Index, IndexError, Row, Wanted, row};
-use mainpath_runtime::Waiting;
-use mainpath_store::{Owner, ScopedStore, Store, TraceEntry};
+use mainpath_store::{Store, TraceEntry};
 use mainpath_types::{FinishReason, Micros, TraceId, format_time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::UNIX_EPOCH;
-
-/// What is said of a trace whose log says that it runs, while nobody drives it: its process was killed.
-pub const INTERRUPTED: &str = "interrupted";
 
 /// A trace in a list, as JSON says it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ListedTrace {
     /// Which.
     pub trace_id: TraceId,
-    /// Where it stands: `running`, `waiting`, `interrupted`, `completed`, `stopped`, `failed`, `imported`, `damaged`
+    /// Its status: `running`, `waiting`, `interrupted`, `set_aside`, `completed`, `stopped`, `failed`, `imported`, `damaged`
     pub status: String,
     /// Why its last run ended.
     pub finish_reason: Option<FinishReason>,
@@ -68,10 +65,6 @@ impl From<&Row> for ListedTrace {
     }
 }
 
-/// All words for where a trace stands.
-pub const STANDINGS: [&str; 8] =
-    ["running", "waiting", INTERRUPTED, "completed", "stopped", "failed", "imported", "damaged"];
-
 /// The index as it is now. Errors: it cannot be kept.
 pub fn refreshed(logs: &Logs) -> Result<Index, IndexError> {
     let mut index = Index::open(&logs.store, &logs.scope)?;
@@ -108,60 +101,14 @@ async fn stand_among(logs: &Logs, row: &mut Row, drives: &Drives<'_>) {
         return;
     }
     row.status = match below {
-        _ if logs.has_lost_its_end(&row.trace).await => "damaged".into(),
+        _ if logs.has_lost_its_end(&row.trace).await => DAMAGED.into(),
         // Whether they were heard is in its log.
         Some(_) => match Read::of(logs.at(&row.trace)).await {
-            Ok(read) => stands(logs.scoped(), &read.state, false, drives).await.into(),
+            Ok(read) => standing(Some(logs), logs.scoped(), &read, false, drives).await.into(),
             Err(_) => return,
         },
-        None => INTERRUPTED.into(),
+        None => cut_off(Some(logs), &row.trace).await.into(),
     };
-}
-
-/// Tells whether anybody drives a trace.
-type Drives<'a> = dyn Fn(&TraceId) -> bool + Sync + 'a;
-
-/// Where a trace stands, by what its log says, whether anybody drives it, and where it waits for nothing but its agents, by where they stand:
-/// while one works it runs, and it is cut off with one of them, or where one has ended and was not heard.
-async fn stands(store: ScopedStore<'_>, state: &State, is_driven: bool, drives: &Drives<'_>) -> &'static str {
-    // Its own time goes on meanwhile.
-    let is_agent_or_time = |one: &Waiting| matches!(one, Waiting::Child(_) | Waiting::Timer);
-    let waits_for_agents = || Waiting::among(&pending(state)).iter().all(is_agent_or_time);
-    match status(state) {
-        "running" if !is_driven => INTERRUPTED,
-        "waiting" if waits_for_agents() => stands_with_agents(store, state, is_driven, drives).await,
-        status => status,
-    }
-}
-
-async fn stands_with_agents(
-    store: ScopedStore<'_>,
-    state: &State,
-    is_driven: bool,
-    drives: &Drives<'_>,
-) -> &'static str {
-    let mut stand = "waiting";
-    for child in state.children.open().filter_map(|child| child.trace.as_ref()) {
-        if child.elsewhere().is_some() {
-            match store.of(&state.trace).driver().await {
-                Ok(Some(owner)) if owner != Owner::Unnamed => return "running",
-                _ => continue,
-            }
-        }
-        let is_child_driven = drives(child);
-        let agent = match Read::of(store.of(child)).await {
-            Ok(read) if read.state.run.is_some() => Box::pin(stands(store, &read.state, is_child_driven, drives)).await,
-            // It is not there yet, or has ended and will be heard.
-            _ => INTERRUPTED,
-        };
-        match agent {
-            "running" => return "running",
-            INTERRUPTED if is_driven => return "running",
-            INTERRUPTED => stand = INTERRUPTED,
-            _ => {}
-        }
-    }
-    stand
 }
 
 /// The list without an index: every trace that is shown is read.
@@ -177,7 +124,11 @@ impl Host {
     pub async fn list(&self, wanted: Wanted) -> Result<Vec<Row>, Error> {
         let logs = self.filed()?;
         let (store, scope) = (std::sync::Arc::clone(&logs.store), logs.scope.clone());
-        let read = move || -> Result<Vec<Row>, IndexError> { Index::at_hand(&store, &scope)?.page(&wanted) };
+        let read = move || -> Result<Vec<Row>, IndexError> {
+            let mut index = Index::at_hand(&store, &scope)?;
+            let rows = index.page(&wanted)?;
+            if index.reread_changed(&rows) { index.page(&wanted) } else { Ok(rows) }
+        };
         let mut rows = tokio::task::spawn_blocking(read).await.map_err(|error| Error::failed(error.to_string()))??;
         for row in &mut rows {
             stand_among(logs, row, &|trace| self.drives(trace)).await;
@@ -185,19 +136,15 @@ impl Host {
         Ok(rows)
     }
 
-    /// Whether anybody drives a trace. One that waits here for its next try is let go of, and goes on all the same.
-    fn drives(&self, trace: &TraceId) -> bool {
-        self.runtime().goes_on(self.scope(), trace)
-            || self.logs().is_some_and(|logs| logs.is_driven(trace).unwrap_or(true))
-    }
-
     /// Where these words were said, at most so many places, of those after one. Errors: no words, or it keeps its traces in no files.
     pub async fn search(&self, words: &str, most: usize, after: Option<HitPlace>) -> Result<Vec<Hit>, Error> {
         let logs = self.filed()?;
         let (store, scope, words) = (std::sync::Arc::clone(&logs.store), logs.scope.clone(), words.to_string());
         let read = move || -> Result<Vec<Hit>, IndexError> {
-            let index = Index::at_hand(&store, &scope)?;
-            index.search(&words, most, after.as_ref())
+            let mut index = Index::at_hand(&store, &scope)?;
+            let hits = index.search(&words, most, after.as_ref())?;
+            let rows: Vec<Row> = hits.iter().map(|hit| hit.row.clone()).collect();
+            if index.reread_changed(&rows) { index.search(&words, most, after.as_ref()) } else { Ok(hits) }
         };
         let found = tokio::task::spawn_blocking(read).await.map_err(|error| Error::failed(error.to_string()))?;
         let mut hits = found.map_err(|error| match error {
@@ -212,30 +159,5 @@ impl Host {
 
     fn filed(&self) -> Result<&Logs, Error> {
         self.logs().ok_or_else(|| Error::new(ErrorKind::Failed, "traces that are kept in no files are not listed"))
-    }
-}
-
-impl Logs {
-    /// One word for where a trace stands now, as lists say it, by its state and by whether anybody drives it: that is asked first, and what its
-    /// owner wrote before it went is then read.
-    pub async fn standing(&self, state: &State, is_driven: bool) -> &'static str {
-        stands(self.scoped(), state, is_driven, &|trace| self.is_driven(trace).unwrap_or(true)).await
-    }
-}
-
-impl Trace {
-    /// One word for where it stands now, as lists say it: see [`ListedTrace::status`]. Errors: it cannot be read.
-    pub async fn standing(&self) -> Result<&'static str, Error> {
-        let host = self.host();
-        // Asked first: what its owner wrote before it went is then read.
-        let is_driven = host.drives(self.id()) || self.is_driven().await?;
-        let read = self.look().await?;
-        let store = ScopedStore::new(host.store(), host.scope());
-        Ok(match &read.log.damage {
-            Some(_) => "damaged",
-            // There was something: see `Host::trace`.
-            None if read.log.events.is_empty() => "damaged",
-            None => stands(store, &read.state, is_driven, &|trace| host.drives(trace)).await,
-        })
     }
 }

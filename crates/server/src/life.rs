@@ -4,7 +4,7 @@ use crate::marks::{Mark, Marks};
 use crate::metrics::Held;
 use crate::problem::{Kind, Problem};
 use mainpath::runtime::{Phase, Runtime};
-use mainpath::types::{Millis, TraceId};
+use mainpath::types::{Event, EventKind, Millis, Resolution, TraceId};
 use mainpath::{Error, ErrorKind, Host, Status, Trace};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,8 +13,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
-/// A trace that was under way each time that so many processes died is not driven again by itself.
-const MOST_DEATHS: u32 = 2;
+/// A run that this number of processes in a row drove when they died, without a result of a call in between, is not continued by itself.
+/// Two may be quick restarts that have nothing to do with the run.
+const MOST_DEATHS: u32 = 3;
 
 /// The runs that go on here.
 #[derive(Clone, Default)]
@@ -56,7 +57,7 @@ pub struct Slot {
 impl Slot {
     /// Gives the room to a run that was begun: it is marked until it has come to its end.
     pub fn follow(self, host: &Host, trace: &TraceId) {
-        self.runs.follow(host, trace, 0);
+        self.runs.follow(host, trace, Tries::default());
     }
 }
 
@@ -74,7 +75,7 @@ impl Drop for Slot {
 pub enum Found {
     /// It goes on.
     GoesOn(TraceId),
-    /// It was under way each time that the process died: it is left as it is, and said.
+    /// It was driven each time that the process died: it is set aside until it is resumed.
     SetAside(TraceId),
     /// Its client waited for it when the process ended: it continues when that client sends its request again.
     CutOff(TraceId),
@@ -130,13 +131,13 @@ impl Runs {
     /// Drives a trace on if there is anything to do and nobody does, and marks it until it has come to its end. Errors: it cannot be read.
     pub async fn drive(&self, host: &Host, trace: &Trace) -> Result<(), Error> {
         if trace.drive().await? {
-            self.follow(host, trace.id(), 0);
+            self.follow(host, trace.id(), Tries::default());
         }
         Ok(())
     }
 
     /// Marks a run that goes on in this process, until it has come to its end.
-    pub fn follow(&self, host: &Host, trace: &TraceId, deaths: u32) {
+    pub fn follow(&self, host: &Host, trace: &TraceId, tries: Tries) {
         if trace.elsewhere().is_some() {
             // Its own server does.
             return;
@@ -149,7 +150,7 @@ impl Runs {
             return;
         }
         // One that cannot be marked goes on all the same; after a crash a person has to go on with it.
-        let _ = marks(host).begin(trace, deaths);
+        let _ = marks(host).begin(trace, tries.deaths, tries.results);
         drop(homes);
         let mut phases = host.runtime().phase(host.whose(), trace);
         let (runs, trace) = (self.clone(), trace.clone());
@@ -199,7 +200,7 @@ impl Runs {
 
     /// Reads which runs an earlier process left: before any request is answered. Errors: the marks cannot be read.
     pub fn read_left(&self, host: &Host) -> Result<(), Error> {
-        let marks = marks(host).read()?;
+        let marks = marks(host).leave()?;
         let mut homes = self.homes();
         let going = homes.entry(host.home().data.clone()).or_default();
         for mark in marks {
@@ -293,20 +294,42 @@ impl Runs {
         if mark.request.is_some() {
             return Ok(is_open(&found.status().await?).then_some(Found::CutOff(trace)));
         }
-        let deaths = match found.status().await? {
-            Status::Interrupted if mark.rested => 0,
-            Status::Interrupted => mark.deaths.saturating_add(1),
-            _ => mark.deaths,
+        // One that waits has come as far as a process can bring it.
+        let is_interrupted = found.status().await? == Status::Interrupted;
+        let results = found.log(1).await?.events.iter().filter(|event| has_result(event)).count();
+        let deaths = match (is_interrupted, results > mark.results) {
+            (true, false) => mark.deaths,
+            (true, true) => mark.deaths.min(1),
+            (false, _) => 0,
         };
-        if deaths > mark.deaths && deaths >= MOST_DEATHS {
+        if deaths >= MOST_DEATHS {
+            if let Some(logs) = host.logs() {
+                // Where it cannot be written, the trace is listed as interrupted.
+                let _ = logs.set_aside(&trace);
+            }
             return Ok(Some(Found::SetAside(trace)));
         }
         if !found.drive().await? {
             return Ok(None);
         }
-        self.follow(host, &trace, deaths);
+        self.follow(host, &trace, Tries { deaths, results });
         Ok(Some(Found::GoesOn(trace)))
     }
+}
+
+/// What is known of earlier tries to bring a run to its end.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tries {
+    /// See [`Mark::deaths`].
+    deaths: u32,
+    /// See [`Mark::results`].
+    results: usize,
+}
+
+/// Returns true for the result of a call that a process made.
+fn has_result(event: &Event) -> bool {
+    let EventKind::CallResolved(data) = &event.kind else { return false };
+    !matches!(data.resolution, Resolution::Unknown | Resolution::Interrupted)
 }
 
 /// Notes that what goes on was let come to rest: the end of this process is no death.

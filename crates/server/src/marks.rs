@@ -1,7 +1,8 @@
 //! Which runs go on in a server, kept in a file of a line for each that began, ended or came to rest: a later process reads what broke off.
 //!
 //! ```text
-//! + 0 TRACE     it goes on; so many processes died while it was under way
+//! + 0 TRACE 4   it is driven; this number of processes died while it was, since it had 4 results of calls
+//! ~ 1 TRACE 4   an earlier process left it, and this one does not drive it yet
 //! . TRACE       the process ended in order, and let it come to rest
 //! @ HASH TRACE  its client waits for it, with a request of this hash
 //! - TRACE       it has come to its end
@@ -26,9 +27,13 @@ const NO_WAIT: i32 = OFlags::NONBLOCK.bits().cast_signed();
 pub struct Mark {
     /// Its trace.
     pub trace: TraceId,
-    /// How many processes died while it was under way.
+    /// The count of processes in a row that died while they drove it, without a result of a call in between.
     pub deaths: u32,
-    /// Whether the last one ended in order.
+    /// The count of its results of calls when that began.
+    pub results: usize,
+    /// The last process that used this file drove it.
+    pub is_driven: bool,
+    /// That process ended in order.
     pub rested: bool,
     /// The hash of the request whose client waited for it.
     pub request: Option<String>,
@@ -45,9 +50,27 @@ impl Marks {
         Marks { file: data.join("server/running.log") }
     }
 
-    /// Notes that a run goes on.
-    pub fn begin(&self, trace: &TraceId, deaths: u32) -> io::Result<()> {
-        self.add(&format!("+ {deaths} {trace}\n"))
+    /// Notes that a run is driven, by the deaths known of it and its results of calls.
+    pub fn begin(&self, trace: &TraceId, deaths: u32, results: usize) -> io::Result<()> {
+        self.add(&format!("+ {deaths} {trace} {results}\n"))
+    }
+
+    /// Counts the end of the process that last used the file as a death of each run that it drove, unless it ended in order. Call it once in a
+    /// process, before anything is driven. Returns the runs that were left.
+    pub fn leave(&self) -> io::Result<Vec<Mark>> {
+        let mut left = self.read()?;
+        for mark in &mut left {
+            mark.deaths = match (mark.is_driven, mark.rested) {
+                (true, true) => 0,
+                (true, false) => mark.deaths.saturating_add(1),
+                (false, _) => mark.deaths,
+            };
+            (mark.is_driven, mark.rested) = (false, false);
+        }
+        if !left.is_empty() {
+            self.write(&left)?;
+        }
+        Ok(left)
     }
 
     /// Notes that its client waits for it, with a request of this hash.
@@ -100,9 +123,14 @@ impl Marks {
         for line in text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
             let mut words = line.split(' ');
             match (words.next(), words.next(), words.next()) {
-                (Some("+"), Some(deaths), Some(trace)) => {
-                    if let (Ok(deaths), Ok(trace)) = (deaths.parse(), trace.parse::<TraceId>()) {
-                        marks.insert(trace.clone(), Mark { trace, deaths, rested: false, request: None });
+                (Some(sign @ ("+" | "~")), Some(deaths), Some(trace)) => {
+                    // Lines of older versions have no count of results.
+                    let results = words.next().unwrap_or("0").parse();
+                    if let (Ok(deaths), Ok(trace), Ok(results)) = (deaths.parse(), trace.parse::<TraceId>(), results) {
+                        let is_driven = sign == "+";
+                        let mark =
+                            Mark { trace: trace.clone(), deaths, results, is_driven, rested: false, request: None };
+                        marks.insert(trace, mark);
                     }
                 }
                 (Some("@"), Some(request), Some(trace)) => {
@@ -128,14 +156,19 @@ impl Marks {
 
     /// Writes the file anew, without what has come to its end.
     pub fn tidy(&self) -> io::Result<()> {
+        self.write(&self.read()?)
+    }
+
+    fn write(&self, marks: &[Mark]) -> io::Result<()> {
         let mut text = String::new();
-        for Mark { trace, deaths, rested, request } in self.read()? {
+        for Mark { trace, deaths, results, is_driven, rested, request } in marks {
+            let sign = if *is_driven { '+' } else { '~' };
             // Writing to a string does not fail.
-            let _ = writeln!(text, "+ {deaths} {trace}");
+            let _ = writeln!(text, "{sign} {deaths} {trace} {results}");
             if let Some(request) = request {
                 let _ = writeln!(text, "@ {request} {trace}");
             }
-            if rested {
+            if *rested {
                 let _ = writeln!(text, ". {trace}");
             }
         }
@@ -158,9 +191,9 @@ mod tests {
         let marks = Marks::of(folder.path());
         assert_eq!(marks.read().unwrap(), []);
         let [a, b, c] = ["a", "b", "c"].map(|name| name.parse::<TraceId>().unwrap());
-        marks.begin(&b, 0).unwrap();
-        marks.begin(&a, 1).unwrap();
-        marks.begin(&c, 0).unwrap();
+        marks.begin(&b, 0, 0).unwrap();
+        marks.begin(&a, 1, 7).unwrap();
+        marks.begin(&c, 0, 0).unwrap();
         marks.end(&b).unwrap();
         marks.rest(&c).unwrap();
         marks.rest(&b).unwrap();
@@ -168,6 +201,8 @@ mod tests {
         let mark = |trace: &TraceId, deaths, rested, request: Option<&str>| Mark {
             trace: trace.clone(),
             deaths,
+            results: if *trace == a { 7 } else { 0 },
+            is_driven: true,
             rested,
             request: request.map(String::from),
         };
@@ -175,11 +210,31 @@ mod tests {
         assert_eq!(marks.read().unwrap(), left);
         marks.tidy().unwrap();
         let file = folder.path().join("server/running.log");
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), "+ 1 a\n@ hash a\n+ 0 c\n. c\n");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "+ 1 a 7\n@ hash a\n+ 0 c 0\n. c\n");
         // One that goes on again is not at rest; of a write that broke off nothing counts.
-        marks.begin(&c, 0).unwrap();
+        marks.begin(&c, 0, 0).unwrap();
         marks.add("+ x d\n\u{0}\n- \n+ 1").unwrap();
         assert_eq!(marks.read().unwrap(), [mark(&a, 1, false, Some("hash")), mark(&c, 0, false, None)]);
+    }
+
+    #[test]
+    fn a_death_counts_only_for_a_run_that_its_process_drove() {
+        let folder = tempfile::tempdir().unwrap();
+        let marks = Marks::of(folder.path());
+        let [driven, queued, rested] = ["driven", "queued", "rested"].map(|name| name.parse::<TraceId>().unwrap());
+        let deaths = |left: Vec<Mark>| left.into_iter().map(|mark| (mark.trace, mark.deaths)).collect::<Vec<_>>();
+        for trace in [&driven, &queued, &rested] {
+            marks.begin(trace, 0, 0).unwrap();
+        }
+        marks.rest(&rested).unwrap();
+        let counted = |of_driven| vec![(driven.clone(), of_driven), (queued.clone(), 1), (rested.clone(), 0)];
+        assert_eq!(deaths(marks.leave().unwrap()), counted(1));
+        // The next process drives one of them and dies, and so does the next.
+        for died in [2, 3] {
+            marks.begin(&driven, died - 1, 0).unwrap();
+            assert_eq!(deaths(marks.leave().unwrap()), counted(died));
+        }
+        assert_eq!(deaths(marks.leave().unwrap()), counted(3));
     }
 
     #[test]
@@ -194,7 +249,7 @@ mod tests {
                 std::fs::remove_dir(&file).unwrap();
                 mknodat(CWD, &file, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
             }
-            for error in [marks.read().unwrap_err(), marks.begin(&trace, 0).unwrap_err()] {
+            for error in [marks.read().unwrap_err(), marks.begin(&trace, 0, 0).unwrap_err()] {
                 assert!(error.to_string().starts_with(&format!("{}: ", file.display())), "{error}");
             }
         }

@@ -3251,7 +3251,7 @@ export interface components {
             modified: string;
             /** @description What it is called. */
             name: string;
-            /** @description Where it stands: `running`, `waiting`, `interrupted`, `completed`, `stopped`, `failed`, `imported`, `damaged` */
+            /** @description Its status: `running`, `waiting`, `interrupted`, `set_aside`, `completed`, `stopped`, `failed`, `imported`, `damaged` */
             status: string;
             /** @description The beginning of what it was first asked to do. */
             task: string;
@@ -7525,7 +7525,7 @@ export interface components {
             usage: components["schemas"]["Usage"];
         };
         /** @description Where a trace stands. */
-        Standing: "running" | "waiting" | "interrupted" | "completed" | "stopped" | "failed" | "imported" | "damaged";
+        Standing: "running" | "waiting" | "interrupted" | "set_aside" | "completed" | "stopped" | "failed" | "imported" | "damaged";
         /** @description What runs took. */
         Stats: {
             /** @description Each run: turns, calls, tokens, cost, time, by tool and model. */
@@ -7827,9 +7827,11 @@ export interface components {
             goal_tree: {
                 [key: string]: unknown;
             };
+            /** @description What to do about a run that is set aside. */
+            next_step?: string | null;
             /** @description The id of the trace in OpenTelemetry that shows its last run; absent before the first. */
             otel_trace_id?: string | null;
-            /** @description Where it stands. */
+            /** @description Its status. */
             status: string;
             /** @description The agents that it has started. */
             sub_traces: components["schemas"]["SubTrace"][];
@@ -8051,7 +8053,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8130,7 +8132,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8207,7 +8209,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8295,7 +8297,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8374,7 +8376,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8448,7 +8450,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8522,7 +8524,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8627,7 +8629,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8730,7 +8732,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8804,7 +8806,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8881,7 +8883,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8986,7 +8988,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9074,7 +9076,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9155,7 +9157,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9229,7 +9231,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9306,7 +9308,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9380,7 +9382,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9471,7 +9473,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9554,7 +9556,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
+            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); A file of the trace is damaged or missing (`/problems/trace-damaged`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9599,7 +9601,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9687,7 +9689,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9781,7 +9783,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9875,7 +9877,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9959,7 +9961,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
+            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); A file of the trace is damaged or missing (`/problems/trace-damaged`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10013,7 +10015,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10117,7 +10119,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10196,7 +10198,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
+            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); A file of the trace is damaged or missing (`/problems/trace-damaged`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10250,7 +10252,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10342,7 +10344,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
+            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); A file of the trace is damaged or missing (`/problems/trace-damaged`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10396,7 +10398,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10502,7 +10504,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10620,7 +10622,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10717,7 +10719,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10800,7 +10802,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
+            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); A file of the trace is damaged or missing (`/problems/trace-damaged`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10854,7 +10856,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10946,7 +10948,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
+            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); A file of the trace is damaged or missing (`/problems/trace-damaged`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11000,7 +11002,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11111,7 +11113,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11194,7 +11196,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
+            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); A file of the trace is damaged or missing (`/problems/trace-damaged`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11248,7 +11250,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11358,7 +11360,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11441,7 +11443,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
+            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); A file of the trace is damaged or missing (`/problems/trace-damaged`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11495,7 +11497,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11598,7 +11600,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11682,7 +11684,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
+            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); A file of the trace is damaged or missing (`/problems/trace-damaged`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11736,7 +11738,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11839,7 +11841,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
+            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); A file of the trace is damaged or missing (`/problems/trace-damaged`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11893,7 +11895,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11996,7 +11998,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
+            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); A file of the trace is damaged or missing (`/problems/trace-damaged`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12050,7 +12052,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12142,7 +12144,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
+            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); A file of the trace is damaged or missing (`/problems/trace-damaged`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12196,7 +12198,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12300,7 +12302,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12380,7 +12382,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
+            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); A file of the trace is damaged or missing (`/problems/trace-damaged`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12434,7 +12436,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12533,7 +12535,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
+            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); A file of the trace is damaged or missing (`/problems/trace-damaged`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12587,7 +12589,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12690,7 +12692,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
+            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); A file of the trace is damaged or missing (`/problems/trace-damaged`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12744,7 +12746,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12847,7 +12849,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
+            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); A file of the trace is damaged or missing (`/problems/trace-damaged`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12901,7 +12903,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13004,7 +13006,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13087,7 +13089,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
+            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); A file of the trace is damaged or missing (`/problems/trace-damaged`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13141,7 +13143,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13229,7 +13231,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
+            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); A file of the trace is damaged or missing (`/problems/trace-damaged`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13283,7 +13285,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13386,7 +13388,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13480,7 +13482,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13598,7 +13600,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13721,7 +13723,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13779,7 +13781,7 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13851,7 +13853,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
+            /** @description Somebody else works on it (`/problems/busy`); It cannot do that as it stands (`/problems/refused`); A file of the trace is damaged or missing (`/problems/trace-damaged`); The Idempotency-Key was used for another request (`/problems/key-reused`) */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13896,7 +13898,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
+            /** @description The server cannot open more files now (`/problems/out-of-files`); The server stops before the run has ended (`/problems/run-cut-off`); The server is about to end, or has too much to do (`/problems/unavailable`) */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13993,7 +13995,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description Somebody else works on it; It cannot do that as it stands; The Idempotency-Key was used for another request */
+            /** @description Somebody else works on it; It cannot do that as it stands; A file of the trace is damaged or missing; The Idempotency-Key was used for another request */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -14038,7 +14040,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description The server stops before the run has ended; The server is about to end, or has too much to do */
+            /** @description The server cannot open more files now; The server stops before the run has ended; The server is about to end, or has too much to do */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14121,7 +14123,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description The server stops before the run has ended; The server is about to end, or has too much to do */
+            /** @description The server cannot open more files now; The server stops before the run has ended; The server is about to end, or has too much to do */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14215,7 +14217,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description The server stops before the run has ended; The server is about to end, or has too much to do */
+            /** @description The server cannot open more files now; The server stops before the run has ended; The server is about to end, or has too much to do */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14303,7 +14305,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description Somebody else works on it; It cannot do that as it stands; The Idempotency-Key was used for another request */
+            /** @description Somebody else works on it; It cannot do that as it stands; A file of the trace is damaged or missing; The Idempotency-Key was used for another request */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -14339,7 +14341,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description The server stops before the run has ended; The server is about to end, or has too much to do */
+            /** @description The server cannot open more files now; The server stops before the run has ended; The server is about to end, or has too much to do */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14450,7 +14452,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description The server stops before the run has ended; The server is about to end, or has too much to do */
+            /** @description The server cannot open more files now; The server stops before the run has ended; The server is about to end, or has too much to do */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14526,7 +14528,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description Somebody else works on it; It cannot do that as it stands; The Idempotency-Key was used for another request */
+            /** @description Somebody else works on it; It cannot do that as it stands; A file of the trace is damaged or missing; The Idempotency-Key was used for another request */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -14571,7 +14573,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description The server stops before the run has ended; The server is about to end, or has too much to do */
+            /** @description The server cannot open more files now; The server stops before the run has ended; The server is about to end, or has too much to do */
             503: {
                 headers: {
                     [name: string]: unknown;

@@ -10,10 +10,16 @@ const OF_TRACE: Record<string, State> = {
   failed: "failed",
   // A trace whose process died: what it did last is not known.
   interrupted: "unknown",
+  set_aside: "unknown",
   idle: "idle",
   imported: "idle",
   damaged: "failed",
 };
+
+/** Whether a trace has an open run that nothing drives. */
+export function isCutOff(status: string | undefined): boolean {
+  return status === "interrupted" || status === "set_aside";
+}
 
 /** The state of a trace by its status and, where its last run has ended, its finish reason. */
 export function traceState(status: string, reason?: string | null): State {

@@ -95,7 +95,7 @@ async fn side(logs: &Logs, name: char, wanted: &str) -> Result<Side, Failure> {
         _ => None,
     });
     let reason = state.ended.reason.map(|reason| format!(" ({})", reason.words())).unwrap_or_default();
-    let status = format!("{}{reason}", logs.standing(&state, is_driven).await);
+    let status = format!("{}{reason}", logs.standing(&log, &state, is_driven).await);
     let model = one_line(spec.unwrap_or("no model yet"));
     let figures = counted(&state, &bodies);
     Ok(Side { name, trace, status, model, path, figures, forked })

@@ -10,7 +10,8 @@ use crate::ui::text::{count, number, one_line, short, span};
 use clap::{Args, Subcommand};
 use mainpath::Logs;
 use mainpath::index::{Hit, Index, Row};
-use mainpath::listing::{INTERRUPTED, ListedTrace, refreshed, rows_of_logs, stand};
+use mainpath::listing::{ListedTrace, refreshed, rows_of_logs, stand};
+use mainpath::standing::{DAMAGED, INTERRUPTED, SET_ASIDE};
 use mainpath::store::StoreError;
 use mainpath::store::scheduler::system_clock;
 use mainpath::types::{FinishReason, TraceId};
@@ -50,9 +51,13 @@ pub async fn ls(args: LsArgs) -> Result<Exit, Failure> {
         return search(&logs, query, &args).await;
     }
     let most = if args.all { usize::MAX } else { SHOWN };
-    let listed = refreshed(&logs).and_then(|index| {
-        let listed = if args.all { index.newest(most) } else { index.newest_own(most) };
-        Ok((listed?, index.unlisted()?))
+    let listed = refreshed(&logs).and_then(|mut index| {
+        let list = |index: &Index| if args.all { index.newest(most) } else { index.newest_own(most) };
+        let mut listed = list(&index)?;
+        if index.reread_changed(&listed.0) {
+            listed = list(&index)?;
+        }
+        Ok((listed, index.unlisted()?))
     });
     let ((rows, all), unlisted) = match listed {
         Ok(found) => found,
@@ -60,8 +65,7 @@ pub async fn ls(args: LsArgs) -> Result<Exit, Failure> {
         Err(_) => (rows_of_logs(&logs, most).await?, logs.store.names(&logs.scope)?),
     };
     let shown = rows.len();
-    // Whoever deletes a log by hand tells nobody.
-    let (rows, gone): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| logs.has_log(&row.trace));
+    let (rows, gone): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| logs.lost(&row.trace).is_none());
     let gone: BTreeSet<TraceId> = gone.into_iter().map(|row| row.trace).chain(unlisted).collect();
     let lost: Vec<(&TraceId, String)> = gone.iter().filter_map(|trace| Some((trace, logs.lost(trace)?))).collect();
     if all == 0 && lost.is_empty() && !args.json {
@@ -103,9 +107,12 @@ fn json_of(row: &Row) -> Value {
 
 fn line(row: &Row) -> String {
     let age = span(system_clock().saturating_sub(row.modified));
-    let is_over = !matches!(row.status.as_str(), "running" | INTERRUPTED | "waiting" | "damaged");
+    let is_over = !matches!(row.status.as_str(), "running" | INTERRUPTED | SET_ASIDE | "waiting" | DAMAGED);
     let reason = row.reason.filter(|reason| is_over && *reason != FinishReason::Final);
-    let status = reason.map_or(row.status.as_str(), |reason| reason.words());
+    let status = match row.status.as_str() {
+        SET_ASIDE => "set aside",
+        status => reason.map_or(status, |reason| reason.words()),
+    };
     let turns = if row.turns == 1 { "turn " } else { "turns" };
     let task = short(&label(row), 60);
     match output_columns() {
@@ -117,8 +124,13 @@ fn line(row: &Row) -> String {
 
 async fn search(logs: &Logs, query: &str, args: &LsArgs) -> Result<Exit, Failure> {
     // Where no index can be kept, every log is read for the search.
-    let index = Index::up_to_date(&logs.store, &logs.scope)?;
-    let mut hits = index.search(query, if args.all { usize::MAX } else { SHOWN * 100 }, None)?;
+    let mut index = Index::up_to_date(&logs.store, &logs.scope)?;
+    let most = if args.all { usize::MAX } else { SHOWN * 100 };
+    let mut hits = index.search(query, most, None)?;
+    let rows: Vec<Row> = hits.iter().map(|hit| hit.row.clone()).collect();
+    if index.reread_changed(&rows) {
+        hits = index.search(query, most, None)?;
+    }
     for hit in &mut hits {
         stand(logs, &mut hit.row).await;
     }

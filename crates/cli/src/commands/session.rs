@@ -282,7 +282,7 @@ async fn show(logs: &Logs, held: &Held, args: &SessionShowArgs) -> Result<Exit, 
         let (log, state, _) = logs.read(&trace).await?;
         let task = mainpath::runtime::views::task(logs.scoped(), &state, &log.events).await.unwrap_or_default();
         let said = count(state.tree.len() as u64, "message");
-        let standing = logs.standing(&state, is_driven).await;
+        let standing = logs.standing(&log, &state, is_driven).await;
         out(&format!("  {standing}, {said}: {}", short(&task, 60)))?;
     }
     Ok(Exit::Ok)

@@ -18,9 +18,9 @@ use clap::Args;
 use mainpath::Logs;
 use mainpath::core::{Bodies, Node, NodeKind, State, short_name};
 use mainpath::imported::reconstructed_from;
-use mainpath::listing::INTERRUPTED;
 use mainpath::runtime::import::Extent;
 use mainpath::runtime::{EnvModels, Hydrated, replay as again, views};
+use mainpath::standing::{DAMAGED, INTERRUPTED, SET_ASIDE};
 use mainpath::store::ReadLog;
 use mainpath::trace::{Export, offered_rule, reworded_by, spec_of};
 use mainpath::types::{Event, EventId, EventKind, FinishReason, Seq, Spent, TraceId};
@@ -138,10 +138,13 @@ async fn path(
         out(&one_line(&format!("name    {name}")))?;
     }
     let reason = state.ended.reason.filter(|_| state.run.is_none()).map(|reason| format!(" ({})", reason.words()));
-    out(&match logs.standing(state, is_driven).await {
-        _ if log.damage.is_some() => {
+    out(&match logs.standing(log, state, is_driven).await {
+        DAMAGED => {
             format!("status  damaged; to continue in a copy of what can be read: mainpath fork {trace}")
         }
+        SET_ASIDE => format!(
+            "status  set aside, because its server died again and again while it was under way; mainpath resume {trace}"
+        ),
         INTERRUPTED => format!("status  {INTERRUPTED}: {then}"),
         status => format!("status  {status}{}", reason.unwrap_or_default()),
     })?;

@@ -216,9 +216,9 @@ fn a_log_that_lost_its_end_is_listed_as_damaged_and_one_whose_process_was_killed
         let kept: Vec<&str> = text.split_inclusive('\n').take_while(|line| !line.contains("model_finished")).collect();
         std::fs::write(&log, kept.concat()).unwrap();
         if !views {
-            // As a process leaves it that was killed before it wrote views.
-            for view in ["meta.json", "state.json"] {
-                std::fs::remove_file(place.file(trace, view)).unwrap();
+            // As a process leaves it that was killed before it wrote views, and before it released the trace.
+            for name in ["meta.json", "state.json", "owner.lock"] {
+                std::fs::remove_file(place.file(trace, name)).unwrap();
             }
         }
     };

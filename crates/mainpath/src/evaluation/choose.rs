@@ -83,6 +83,7 @@ async fn looked_up(logs: &Logs, runs: &SuiteRuns) -> Result<Vec<Row>, Error> {
     let looking = tokio::task::spawn_blocking(move || -> Result<Vec<Row>, IndexError> {
         let index = Index::up_to_date(&logs.store, &logs.scope)?;
         let mut rows = index.page(&wanted)?;
+        rows.retain(|row| logs.has_log(&row.trace));
         if !tools.is_empty() {
             let mut called = BTreeSet::new();
             for tool in tools {

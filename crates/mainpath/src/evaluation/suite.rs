@@ -1,6 +1,6 @@
 //! A suite: which runs are meant, what is checked of them, and who grades them.
 
-use crate::listing::STANDINGS;
+use crate::standing::STANDINGS;
 use crate::testing::{Expectations, ExpectedAnswer, one_or_many};
 use crate::values::duration;
 use crate::{Error, ErrorKind};

@@ -11,6 +11,8 @@ use serde_json::Value;
 /// A trace at a glance.
 #[derive(Clone, Debug)]
 pub struct Overview {
+    /// Its status: see [`STANDINGS`](crate::standing::STANDINGS).
+    pub status: &'static str,
     /// What it is about: what `meta.json` says.
     pub meta: Value,
     /// Its plan: what `goal.json` says.
@@ -35,8 +37,9 @@ pub struct SubTrace {
 }
 
 impl Trace {
-    /// It at a glance. Errors: the log cannot be read.
+    /// It at a glance, all by one snapshot of its log. Errors: the log cannot be read.
     pub async fn overview(&self) -> Result<Overview, Error> {
+        let is_driven = self.is_driven_now().await?;
         let read = self.look().await?;
         let about = views::about(self.host().at(self.id()).scoped(), &read.log.events, &read.state, &read.made).await?;
         let agents = read.state.children.list.iter().map(|child| SubTrace {
@@ -46,6 +49,7 @@ impl Trace {
             outcome: child.outcome,
         });
         let runs = read.state.counts.runs;
-        Ok(Overview { meta: about.meta, plan: about.plan, agents: agents.collect(), runs })
+        let status = self.standing_in(&read, is_driven).await;
+        Ok(Overview { status, meta: about.meta, plan: about.plan, agents: agents.collect(), runs })
     }
 }

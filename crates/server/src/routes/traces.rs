@@ -11,6 +11,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mainpath::Host;
 use mainpath::index::{Hit, HitPlace, Position, Row, Wanted};
 use mainpath::listing::ListedTrace;
+use mainpath::standing::{DAMAGED, INTERRUPTED, SET_ASIDE};
 use mainpath::trace::{MessagePart, SubTrace};
 use mainpath::types::{Millis, Seq, TraceId, parse_time};
 use schemars::JsonSchema;
@@ -68,6 +69,8 @@ enum Standing {
     Waiting,
     /// Its process was killed in a run.
     Interrupted,
+    /// The server died again and again while its run was under way: it continues when it is resumed.
+    SetAside,
     /// Its last run ended with an answer.
     Completed,
     /// Its last run was stopped.
@@ -76,7 +79,7 @@ enum Standing {
     Failed,
     /// It is a conversation from elsewhere.
     Imported,
-    /// Its log is damaged.
+    /// Its log is damaged or missing.
     Damaged,
 }
 
@@ -85,12 +88,13 @@ impl Standing {
         match self {
             Standing::Running => "running",
             Standing::Waiting => "waiting",
-            Standing::Interrupted => "interrupted",
+            Standing::Interrupted => INTERRUPTED,
+            Standing::SetAside => SET_ASIDE,
             Standing::Completed => "completed",
             Standing::Stopped => "stopped",
             Standing::Failed => "failed",
             Standing::Imported => "imported",
-            Standing::Damaged => "damaged",
+            Standing::Damaged => DAMAGED,
         }
     }
 }
@@ -164,7 +168,10 @@ async fn list(call: Call<ListQuery>) -> Result<TraceList, Problem> {
     let until = time(call.query.until.as_deref(), "/until")?;
     let ListQuery { limit, cursor, status, agent, tool, children, .. } = call.query;
     // Whether anybody drives a trace is not in the index: one that claims to run may be interrupted.
-    let of_index = status.map(|status| if status == Standing::Interrupted { Standing::Running } else { status });
+    let of_index = status.map(|status| match status {
+        Standing::Interrupted | Standing::SetAside => Standing::Running,
+        status => status,
+    });
     let of_index = of_index.map(|status| status.as_str().into());
     let wanted = Wanted { status: of_index, agent, tool, since, until, with_children: children, ..Wanted::default() };
     let part = PartQuery { limit, cursor };
@@ -278,8 +285,11 @@ fn hit_place(cursor: &str) -> Result<HitPlace, Problem> {
 struct TraceDetail {
     /// Which.
     trace_id: TraceId,
-    /// Where it stands.
-    status: String,
+    /// Its status.
+    status: &'static str,
+    /// What to do about a run that is set aside.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_step: Option<String>,
     /// Its plan: `mission`, `current_id`, `goals`, and what was spent on each.
     goal_tree: Map<String, Value>,
     /// The agents that it has started.
@@ -299,6 +309,13 @@ fn object(value: Value) -> Map<String, Value> {
     }
 }
 
+/// What to do about a run that is set aside.
+fn next_step(trace: &TraceId) -> String {
+    format!(
+        "the server died again and again while this run was under way: POST /api/traces/{trace}/resume, or mainpath resume {trace}, continues it"
+    )
+}
+
 async fn detail(call: Call) -> Result<TraceDetail, Problem> {
     let trace = call.trace().await?;
     let seen = trace.overview().await?;
@@ -306,10 +323,10 @@ async fn detail(call: Call) -> Result<TraceDetail, Problem> {
     meta.remove("status");
     meta.remove("trace_id");
     let otel_trace_id = (seen.runs > 0).then(|| otel_trace_id(trace.id(), seen.runs));
-    let status = trace.standing().await?.into();
     Ok(TraceDetail {
         trace_id: trace.id().clone(),
-        status,
+        status: seen.status,
+        next_step: (seen.status == SET_ASIDE).then(|| next_step(trace.id())),
         goal_tree: object(seen.plan),
         sub_traces: seen.agents,
         otel_trace_id,

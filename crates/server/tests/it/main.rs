@@ -14,6 +14,7 @@ mod once;
 mod openai;
 mod openai_sdk;
 mod peers;
+mod standing;
 mod streams;
 mod support;
 mod telemetry;

@@ -1,15 +1,16 @@
 //! Which traces somebody took to write to: what a cache over many traces has to look at again. A trace is noted when it is
-//! leased, before anything can be written, and when it is removed. Only a hint: what it cannot say is said to be unknown.
+//! leased, before anything can be written, when it is removed, and when its log is found to be damaged or missing. Only a hint: what it
+//! cannot say is said to be unknown.
 
 use super::bytes::bytes_from;
-use super::inner::Inner;
-use super::layout::open_or_make;
+use super::layout::{Layout, open_or_make};
 use crate::store::StoreError;
 use mainpath_types::{TenantId, TraceId};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 /// It is begun anew when it gets longer than this.
@@ -31,6 +32,21 @@ pub struct Changed {
     pub traces: Option<BTreeSet<TraceId>>,
     /// Up to where they were read.
     pub mark: Mark,
+}
+
+/// The traces whose logs this process found damaged or missing.
+#[derive(Debug, Default)]
+pub(crate) struct Faults(Mutex<HashSet<(TenantId, TraceId)>>);
+
+impl Faults {
+    /// Records whether a log is faulty. Returns true if that is new.
+    pub fn set(&self, tenant: &TenantId, trace: &TraceId, is_faulty: bool) -> bool {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match is_faulty {
+            true => known.insert((tenant.clone(), trace.clone())),
+            false => !known.is_empty() && known.remove(&(tenant.clone(), trace.clone())),
+        }
+    }
 }
 
 /// Notes a trace. What goes wrong is let go: the cache is checked against the logs it shows.
@@ -59,8 +75,8 @@ fn token() -> String {
 }
 
 /// See [`FilesStore::changed_since`](super::FilesStore::changed_since).
-pub(crate) fn since(inner: &Inner, tenant: &TenantId, mark: &Mark) -> Result<Changed, StoreError> {
-    let path = inner.layout.changes();
+pub(crate) fn since(layout: &Layout, tenant: &TenantId, mark: &Mark) -> Result<Changed, StoreError> {
+    let path = layout.changes();
     let reading = |e: io::Error| StoreError::io(format!("read {}", path.display()), e);
     let read = || match File::open(&path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),

@@ -1,6 +1,7 @@
 //! What all operations of a store work on.
 
 use super::beside::Beside;
+use super::changes::{self, Faults};
 use super::commit::{Commits, JournalTimes};
 use super::disk::Disk;
 use super::layout::Layout;
@@ -9,7 +10,7 @@ use super::together::Together;
 use super::watch::Watchers;
 use crate::line::Salts;
 use crate::scheduler::{Clock, LocalScheduler, system_clock};
-use crate::store::{Owner, ReadLog, Scope};
+use crate::store::{Owner, ReadLog, Scope, StoreError};
 use mainpath_types::{EventId, TenantId, TraceId};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -58,6 +59,8 @@ pub(super) struct Inner {
     pub watchers: Arc<Watchers>,
     pub scheduler: Arc<LocalScheduler>,
     pub marks: Marks,
+    /// The traces whose logs cannot be read to their ends.
+    pub faults: Faults,
     /// Reads of logs from an event on.
     pub reads: Together<Asked, Arc<ReadLog>>,
     /// Looks for who drives a trace.
@@ -76,9 +79,23 @@ impl Inner {
             watchers,
             scheduler,
             marks: Marks::default(),
+            faults: Faults::default(),
             reads: Together::default(),
             drivers: Together::default(),
         }
+    }
+
+    /// See [`Store::read`](crate::Store::read). A log that turns out to be damaged or missing, or to be restored, is noted for lists.
+    pub fn read(&self, tenant: &TenantId, trace: &TraceId, from: EventId) -> Result<ReadLog, StoreError> {
+        let read = self.marks.read(&self.layout, tenant, trace, from);
+        let is_faulty = match &read {
+            Ok(log) => log.damage.is_some(),
+            Err(error) => matches!(error, StoreError::LogMissing { .. } | StoreError::NotAFile { .. }),
+        };
+        if self.faults.set(tenant, trace, is_faulty) {
+            changes::note(&self.layout.changes(), tenant, trace);
+        }
+        read
     }
 
     /// A file of lines beside the log of a trace.

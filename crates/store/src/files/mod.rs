@@ -150,7 +150,7 @@ impl FilesStore {
     /// The traces that may have changed since a mark: leased in the meantime, or removed. One that is still owned may change
     /// on. Errors: [`StoreError::Io`].
     pub fn changed_since(&self, scope: &Scope, mark: &Mark) -> Result<Changed, StoreError> {
-        changes::since(&self.inner, &scope.tenant, mark)
+        changes::since(&self.inner.layout, &scope.tenant, mark)
     }
 
     /// When a trace last came to the folder that holds a tenant's traces, or went: another time in nanoseconds for each, as
@@ -164,6 +164,11 @@ impl FilesStore {
     /// A blob, read on this thread: see [`Store::get_blob`]. Errors: as there.
     pub fn read_blob(&self, scope: &Scope, hash: &BlobHash) -> Result<Vec<u8>, StoreError> {
         blobs::get(&self.inner.layout, &scope.tenant, hash)
+    }
+
+    /// The log of a trace, read on this thread for a cache: see [`Store::read`]. Errors: as there.
+    pub fn read_now(&self, scope: &Scope, trace: &TraceId) -> Result<ReadLog, StoreError> {
+        self.inner.marks.read(&self.inner.layout, &scope.tenant, trace, 1)
     }
 
     /// The names of a tenant's traces, in no order. Errors: [`StoreError::Io`].
@@ -281,7 +286,7 @@ impl Store for FilesStore {
                 return Err(StoreError::NotFound { trace: asked.trace });
             }
             let (inner, what) = (Arc::clone(&self.inner), asked.clone());
-            let read = move || inner.marks.read(&inner.layout, &what.tenant, &what.trace, from).map(Arc::new);
+            let read = move || inner.read(&what.tenant, &what.trace, from).map(Arc::new);
             self.inner.reads.ask(asked, read).await.map(Arc::unwrap_or_clone)
         })
     }

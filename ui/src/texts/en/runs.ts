@@ -28,6 +28,7 @@ export default {
     running: "running",
     waiting: "waiting",
     interrupted: "interrupted",
+    set_aside: "set aside",
     completed: "ended",
     stopped: "stopped",
     failed: "failed",

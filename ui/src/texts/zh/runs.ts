@@ -30,6 +30,7 @@ const runs: Texts["runs"] = {
     running: "运行中",
     waiting: "等待中",
     interrupted: "已中断",
+    set_aside: "已搁置",
     completed: "已结束",
     stopped: "已停止",
     failed: "失败",

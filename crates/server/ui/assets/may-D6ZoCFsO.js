@@ -1,1 +1,0 @@
-import{Z as e,mt as t}from"./_plugin-vue_export-helper-Debh1dgD.js";import{X as n,Y as r,et as i}from"./index-DW4VCxQh.js";var a=t(null);e(i,async e=>{if(a.value=null,e!==null)try{let t=await n(r.GET(`/api/key`));i()===e&&(a.value=t.scopes)}catch{}},{immediate:!0});function o(e){return a.value===null||a.value.includes(e)}export{o as t};
