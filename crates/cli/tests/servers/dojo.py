@@ -156,7 +156,8 @@ def serve(suite_name, case, folder, style):
             call = {"tool": params["name"], "args": params.get("arguments") or {}}
             before = env.model_copy(deep=True)
             result = {"content": [{"type": "text", "text": run(suite, env, call, style)}]}
-            if env != before:
+            # A mark that a mail was read is no effect; a page that was visited is one.
+            if env != before and (not reads(call["tool"]) or call["tool"] == "get_webpage"):
                 with open(pathlib.Path(folder) / "acts.jsonl", "a") as out:
                     out.write(json.dumps(call, ensure_ascii=False) + "\n")
         else:
