@@ -212,7 +212,7 @@ fn a_search_finds_and_reaches_only_what_the_caller_and_the_rules_allow() {
         let good = if own_prefix { "gh__do" } else { "mcp__good__do" };
         let (one, other) = (entry("good", "echo"), entry("other", "echo"));
         place.config(&format!("[mcp]\nsearch_above = 0\n{one}{prefix}{other}"));
-        let reach = |name: &str| Answer::call("use_tool", json!({"name": name, "arguments": {"x": name}}));
+        let reach = |name: &str| Answer::call("use_tool", json!({"name": name, "arguments": {"x": 1}}));
         let server = scripted(vec![
             Answer::call("find_tools", json!({"query": ""})),
             Answer::call("find_tools", json!({"query": "other does"})),
@@ -235,7 +235,7 @@ fn a_search_finds_and_reaches_only_what_the_caller_and_the_rules_allow() {
         assert_eq!(told[0], format!("There are 1 tools.\n\nBy name: {good}."), "{flags:?}");
         assert!(told[1].starts_with("1 of 1 tools fit.") && !told[1].contains("mcp__other"), "{flags:?}: {}", told[1]);
         assert!(told[2].starts_with("Denied ("), "{flags:?}: {}", told[2]);
-        assert_eq!(told[3], json!({"x": good}).to_string().replace(":", ": "), "{flags:?}");
+        assert_eq!(told[3], "{\"x\": 1}", "{flags:?}");
     }
 }
 

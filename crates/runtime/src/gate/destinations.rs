@@ -242,8 +242,11 @@ impl Destinations {
                 && is_title(candidate.name())
                 && self.is_word(&normal(&candidate.value))
         });
+        // What a tool of this program keeps, and would keep once however often it is called, goes nowhere: a lesson, a note.
+        let is_own = facts.effect == EffectClass::Idempotent && !facts.results.is_foreign();
         candidates.retain(|candidate| match candidate.kind {
             Kind::Place | Kind::File => true,
+            Kind::Name | Kind::Text | Kind::Day if is_own => false,
             Kind::Name | Kind::Day if is_asked_for => false,
             Kind::Name => true,
             // Where it says where it goes, a text and a day are what it says there.
