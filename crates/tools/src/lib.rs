@@ -58,6 +58,7 @@ mod check_messages;
 mod closure;
 mod context;
 mod edit;
+mod erased;
 #[cfg(feature = "transform")]
 mod filter;
 mod follow;

@@ -1,13 +1,12 @@
 //! The tools that an agent has, and the only way to run one.
 
 use crate::answers::{Answers, AskedCall};
-use crate::arguments::{Arguments, map_strings, typed};
+use crate::arguments::{Arguments, map_strings};
+use crate::erased::{Erased, Typed, Untyped};
 use crate::words::count;
 use crate::work::{blocking, panic_text};
 use crate::{Bash, EditTextFile, Glob, Grep, ListFiles, ReadTextFile, WriteTextFile};
-use crate::{
-    Defined, DynTool, Fut, ProbeAnswer, Problem, Scene, Tool, ToolContext, ToolDoc, Touched, Touches, Workspace,
-};
+use crate::{Defined, DynTool, ProbeAnswer, Problem, Scene, Tool, ToolContext, ToolDoc, Touched, Touches, Workspace};
 use crate::{ExpandWindow, GoalTool, ListCalls, LoadOlderMessages, RecallResult};
 use crate::{ProcessList, ProcessOutput, ProcessStop, Sandbox, Secrets};
 use mainpath_policy::{CallFacts, PathFact};
@@ -53,60 +52,6 @@ struct Entry {
 
 /// How a handle of a secret begins. What it stands for is known only to the call that runs.
 const HANDLE: &str = "{{secret:";
-
-/// A tool whose argument type is forgotten. The arguments match its schema.
-trait Erased: Send + Sync {
-    fn touches(&self, args: Value, scene: &Scene<'_>) -> Result<Touches, Problem>;
-    fn check(&self, args: Value) -> Result<(), Problem>;
-    fn stands_for(&self, _: &Value) -> Option<(String, Value)> {
-        None
-    }
-    fn defined(&self) -> Fut<'_, Defined> {
-        Box::pin(async { Defined::Fixed })
-    }
-    fn run<'a>(&'a self, ctx: &'a ToolContext, args: Value) -> Result<Fut<'a, ToolOutput>, Problem>;
-    fn probe<'a>(&'a self, ctx: &'a ToolContext, args: Value) -> Result<Fut<'a, ProbeAnswer>, Problem>;
-}
-
-struct Typed<T>(T);
-
-impl<T: Tool> Erased for Typed<T> {
-    fn touches(&self, args: Value, scene: &Scene<'_>) -> Result<Touches, Problem> {
-        self.0.touches_in(&typed(T::NAME, args)?, scene)
-    }
-    fn check(&self, args: Value) -> Result<(), Problem> {
-        self.0.check(&typed(T::NAME, args)?)
-    }
-    fn run<'a>(&'a self, ctx: &'a ToolContext, args: Value) -> Result<Fut<'a, ToolOutput>, Problem> {
-        Ok(self.0.run(ctx, typed(T::NAME, args)?))
-    }
-    fn probe<'a>(&'a self, ctx: &'a ToolContext, args: Value) -> Result<Fut<'a, ProbeAnswer>, Problem> {
-        Ok(self.0.probe(ctx, typed(T::NAME, args)?))
-    }
-}
-
-struct Untyped(Arc<dyn DynTool>);
-
-impl Erased for Untyped {
-    fn touches(&self, args: Value, _: &Scene<'_>) -> Result<Touches, Problem> {
-        Ok(self.0.touches(&args))
-    }
-    fn check(&self, args: Value) -> Result<(), Problem> {
-        self.0.check(&args)
-    }
-    fn stands_for(&self, args: &Value) -> Option<(String, Value)> {
-        self.0.stands_for(args)
-    }
-    fn defined(&self) -> Fut<'_, Defined> {
-        self.0.defined()
-    }
-    fn run<'a>(&'a self, ctx: &'a ToolContext, args: Value) -> Result<Fut<'a, ToolOutput>, Problem> {
-        Ok(self.0.run(ctx, args))
-    }
-    fn probe<'a>(&'a self, _: &'a ToolContext, _: Value) -> Result<Fut<'a, ProbeAnswer>, Problem> {
-        Ok(Box::pin(async { ProbeAnswer::Unknown }))
-    }
-}
 
 impl Tools {
     /// No tools.

@@ -27,6 +27,7 @@ pub struct Home {
     /// Further folders that no tool may touch: those of the home that it lies in.
     pub(crate) around: Vec<PathBuf>,
     /// Folders in which agents may work, beside the one in which a run works: programs of the owner must not be there either.
+    #[cfg(feature = "home")]
     pub(crate) workspaces: Vec<PathBuf>,
     /// The forms of secrets that it wants found.
     pub(super) forms: Vault,
@@ -42,6 +43,7 @@ impl Home {
             config,
             person: None,
             around: Vec::new(),
+            #[cfg(feature = "home")]
             workspaces: Vec::new(),
             forms,
         }

@@ -26,3 +26,26 @@ pub(super) fn entropy(text: &[u8]) -> f64 {
     let of = |times: u32| f64::from(times) / text.len() as f64;
     times.iter().filter(|times| **times > 0).map(|times| -of(*times) * of(*times).log2()).sum()
 }
+
+/// A value that ends at `end`: is it one of the secret's kind?
+pub(super) fn value(text: &[u8], from: usize, end: usize, is_secret: impl Fn(&[u8]) -> bool) -> Look {
+    let trimmed = end - text[from..end].iter().rev().take_while(|byte| **byte == b'.').count();
+    let whole = is_secret(&text[from..trimmed]).then_some(trimmed);
+    match whole {
+        _ if end == text.len() && from < end => Look::Open { start: from, end: whole },
+        _ if end == text.len() => Look::Later,
+        Some(end) => Look::Secret(from..end),
+        None => Look::Nothing,
+    }
+}
+
+/// Passwords that are none: words for one, and what is put in their place.
+const NO_PASSWORDS: &[&str] =
+    &["pass", "passwd", "password", "secret", "changeme", "example", "token", "key", "hidden"];
+
+/// Whether a password of a user is one, and no word that stands for it.
+pub(super) fn is_password(password: &[u8], user: &[u8]) -> bool {
+    let is_word = NO_PASSWORDS.iter().any(|word| password.eq_ignore_ascii_case(word.as_bytes()));
+    let is_same = password.iter().all(|byte| Some(byte) == password.first());
+    password.len() >= 4 && password != user && !is_word && !is_same
+}

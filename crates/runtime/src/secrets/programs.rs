@@ -1,8 +1,7 @@
 //! Secrets in the files and on the command lines of well-known programs: `.netrc` (curl's documentation, "The .netrc file format"), `curl
 //! --user` (curl(1)), and the private keys of PuTTY (PuTTY's manual, appendix C).
 
-use super::look::{Look, run};
-use super::shapes::{is_password, value};
+use super::look::{Look, is_password, run, value};
 
 const fn is_inside(byte: u8) -> bool {
     byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b'\\' | b'`' | b'$' | b'<' | b'>')

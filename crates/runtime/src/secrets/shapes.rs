@@ -4,7 +4,7 @@
 //! 7617. Passwords in addresses: RFC 3986, 3.2.1. The names in assignments: those of gitleaks' generic rule and
 //! of `detect-secrets` 1.5.0.
 
-use super::look::{Look, entropy, run};
+use super::look::{Look, entropy, is_password, run, value};
 use super::programs::{curl_user, netrc, putty_key};
 use super::tokens::begins_word;
 use base64::Engine;
@@ -150,18 +150,6 @@ fn private_key(text: &[u8], at: usize, end: usize) -> Look {
     }
 }
 
-/// A value that ends at `end`: is it one of the secret's kind?
-pub(super) fn value(text: &[u8], from: usize, end: usize, is_secret: impl Fn(&[u8]) -> bool) -> Look {
-    let trimmed = end - text[from..end].iter().rev().take_while(|byte| **byte == b'.').count();
-    let whole = is_secret(&text[from..trimmed]).then_some(trimmed);
-    match whole {
-        _ if end == text.len() && from < end => Look::Open { start: from, end: whole },
-        _ if end == text.len() => Look::Later,
-        Some(end) => Look::Secret(from..end),
-        None => Look::Nothing,
-    }
-}
-
 fn bearer(text: &[u8], at: usize, from: usize) -> Look {
     if !begins_word(text, at) {
         return Look::Nothing;
@@ -187,10 +175,6 @@ fn basic(text: &[u8], at: usize, from: usize) -> Look {
         value.len() >= 8 && decoded.contains(&b':') && decoded.iter().all(is_text)
     })
 }
-
-/// Passwords that are none: words for one, and what is put in their place.
-const NO_PASSWORDS: &[&str] =
-    &["pass", "passwd", "password", "secret", "changeme", "example", "token", "key", "hidden"];
 
 fn url_password(text: &[u8], at: usize, from: usize) -> Look {
     let is_inside =
@@ -218,13 +202,6 @@ fn url_password(text: &[u8], at: usize, from: usize) -> Look {
         Some(end) => Look::Secret(start..end),
         None => Look::Nothing,
     }
-}
-
-/// Whether a password of a user is one, and no word that stands for it.
-pub(super) fn is_password(password: &[u8], user: &[u8]) -> bool {
-    let is_word = NO_PASSWORDS.iter().any(|word| password.eq_ignore_ascii_case(word.as_bytes()));
-    let is_same = password.iter().all(|byte| Some(byte) == password.first());
-    password.len() >= 4 && password != user && !is_word && !is_same
 }
 
 /// `name = value`, `"name": "value"`, `--name value`, where the value looks like a key.
