@@ -199,7 +199,7 @@ everything:
 	[ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
 
 ## Attacks and faults at length: docs/robustness.md.
-hardening:
+hardening: $(DOJO)/.installed
 	MAINPATH_HARDENING=1 $(CARGO) test --locked -p mainpath-cli --test it -- hardening:: at_once:: --nocapture
 	MAINPATH_HARDENING=1 $(CARGO) test --locked -p mainpath --test it -- first_writes:: deciders:: --nocapture
 	$(passed)
@@ -213,7 +213,7 @@ clients-test: openai-sdk schemathesis
 ROUNDS ?= 10
 cluster: debian-packages
 	for round in $$(seq $(ROUNDS)); do \
-	  $(CARGO) test --locked -p mainpath-cli --test it -- machines:: elsewhere:: sessions:: serving::killed crash:: || exit 1; \
+	  $(CARGO) test --locked -p mainpath-cli --test it -- machines:: elsewhere:: sessions:: left_runs::killed crash:: || exit 1; \
 	  $(CARGO) test --locked -p mainpath-server --test it -- peers:: once:: || exit 1; \
 	done
 	$(passed)
@@ -232,7 +232,7 @@ release-repro:
 
 ## Specifications and contracts at length: MCP's own conformance suite and reference servers, every store, published collections of
 ## skills against the reference validator, and the seeded simulation of the core.
-conformance: debian-packages mcp-servers skill-collections injections simulation
+conformance: debian-packages mcp-servers skill-collections simulation
 	$(CARGO) test --locked -p mainpath-mcp -p mainpath-store -p mainpath-sessions -p mainpath-skills
 	$(passed)
 

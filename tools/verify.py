@@ -88,7 +88,7 @@ def is_deep(value):
 
 
 def parse(text):
-    """JSON as the format has it: no NaN, no half of a character, at most 127 levels. It is a ValueError if it is none."""
+    """JSON as the format has it: no NaN, no half of a character, at most 127 levels. Raises ValueError if it is not."""
     try:
         value = json.loads(text.decode(), parse_constant=no_constant, object_pairs_hook=Object)
         if text.count(b"{") + text.count(b"[") > 127 and is_deep(value):

@@ -51,7 +51,7 @@ fn waits(known: Stamp, is_live: bool) -> bool {
     is_live && len > LARGE && SystemTime::now().duration_since(at).is_ok_and(|age| age < PAUSE)
 }
 
-/// What a refresh is about.
+/// The traces that a refresh reads.
 pub(crate) enum Of<'a> {
     /// All that was noted since the last one.
     Noted,

@@ -81,7 +81,8 @@ impl Host {
         Host::of(Installation::open()?, None)
     }
 
-    /// The same for agents that work in these folders, with the MCP servers of the first. What is wrong with one of them is told, a line each, and the others are used.
+    /// The same for agents that work in these folders, with the MCP servers of the first folder. `tell` gets one line for each server that
+    /// cannot be used.
     #[cfg(feature = "home")]
     pub async fn from_home_in(
         workspaces: &[std::path::PathBuf],

@@ -16,7 +16,7 @@ use std::time::UNIX_EPOCH;
 pub struct ListedTrace {
     /// Which.
     pub trace_id: TraceId,
-    /// Its status: `running`, `waiting`, `interrupted`, `set_aside`, `completed`, `stopped`, `failed`, `imported`, `damaged`
+    /// The status: `running`, `waiting`, `interrupted`, `set_aside`, `completed`, `stopped`, `failed`, `imported`, `damaged`
     pub status: String,
     /// Why its last run ended.
     pub finish_reason: Option<FinishReason>,

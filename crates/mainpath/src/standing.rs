@@ -63,10 +63,10 @@ pub(crate) async fn cut_off(logs: Option<&Logs>, trace: &TraceId) -> &'static st
     }
 }
 
-/// Where a trace stands, by what its log says, whether anybody drives it, and where it waits for nothing but its agents, by where they stand:
-/// while one works it runs, and it is cut off with one of them, or where one has ended and was not heard.
+/// The status by the log and by whether a process drives the trace. A trace that waits only for its agents has the status of its agents: it
+/// runs while one of them works, and is interrupted if one of them is, or if one has ended and its result was not read.
 async fn stands(store: ScopedStore<'_>, state: &State, is_driven: bool, drives: &Drives<'_>) -> &'static str {
-    // Its own time goes on meanwhile.
+    // Its own timers may also be pending.
     let is_agent_or_time = |one: &Waiting| matches!(one, Waiting::Child(_) | Waiting::Timer);
     let waits_for_agents = || Waiting::among(&pending(state)).iter().all(is_agent_or_time);
     match status(state) {

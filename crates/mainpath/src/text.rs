@@ -49,8 +49,8 @@ pub fn gist(arguments: &str) -> String {
 /// The most characters of a call in a line that only names it.
 pub const GIST: usize = 100;
 
-/// A text in which what steers a terminal, hides or reorders letters, is a blank other than a space, or passes for a Latin letter in a word
-/// of these, is named: `<U+202E>`. A word that is written in another script alone stays as it is.
+/// The text with the code point, such as `<U+202E>`, instead of control characters, characters that hide or reorder text, blanks other than
+/// spaces, and look-alike letters in Latin words. A word in another script alone is unchanged.
 pub fn visible(text: &str) -> String {
     named(text, |c| c.is_control() || is_invisible(c) || is_blank(c))
 }
@@ -60,7 +60,7 @@ fn named(text: &str, is_hidden: impl Fn(char) -> bool) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut before = None;
     let mut letters = text.chars().peekable();
-    // Whether the word at this place mixes letters that look alike, and how many marks stand above each other.
+    // The current word mixes look-alike letters, and the count of combining marks in a row.
     let (mut in_word, mut is_mixed, mut marks) = (false, false, 0);
     while let Some(c) = letters.next() {
         if !in_word {
@@ -90,17 +90,17 @@ fn named(text: &str, is_hidden: impl Fn(char) -> bool) -> String {
     shown
 }
 
-/// So many marks a letter may have (Unicode TR39, section 5.4, "Optional Detection"). More of them cover what stands around it.
+/// The maximum count of combining marks on a letter (Unicode TR39, section 5.4, "Optional Detection"). More of them cover neighbouring text.
 const MOST_MARKS: u32 = 4;
 
-/// Whether a character is a mark that is drawn over the letter before it: the blocks of combining marks of Unicode's Blocks.txt.
+/// Returns true for a combining mark: the blocks of combining marks in Unicode's Blocks.txt.
 fn is_mark(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36F}' | '\u{1AB0}'..='\u{1AFF}' | '\u{1DC0}'..='\u{1DFF}' | '\u{20D0}'..='\u{20FF}'
         | '\u{FE20}'..='\u{FE2F}')
 }
 
-/// Whether a letter passes for a Latin one in a word of these: those of scripts that share their forms, some of Greek, wide letters, and
-/// letters for formulas (Unicode's Blocks.txt and confusables.txt).
+/// Returns true for a letter that looks like a Latin one: letters of related scripts, some of Greek, fullwidth letters, and mathematical
+/// letters (Unicode's Blocks.txt and confusables.txt).
 fn is_lookalike(c: char) -> bool {
     matches!(c, '\u{400}'..='\u{52F}' | '\u{1C80}'..='\u{1C8F}' | '\u{A640}'..='\u{A69F}' | '\u{530}'..='\u{58F}'
         | '\u{13A0}'..='\u{13FF}' | '\u{AB70}'..='\u{ABBF}' | '\u{2C80}'..='\u{2CFF}' | '\u{A4D0}'..='\u{A4FF}'

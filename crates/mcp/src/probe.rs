@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout_at};
 /// A server that was started has answered by then, mostly. What it answers later still counts, see [`Probed::late`].
 const LONGEST: Duration = Duration::from_secs(3);
 
-/// Whether a server answered `server/discover` only after it had been asked in the old way.
+/// The state of a `server/discover` request.
 #[derive(Clone, Default)]
 pub(crate) struct Late(Arc<AtomicBool>);
 
@@ -37,7 +37,7 @@ enum Question {
     None,
     /// It waits for its answer.
     Open(RequestId, Instant),
-    /// It was answered in the server's place: what comes of it later is dropped.
+    /// It was answered on behalf of the server. A later answer is dropped.
     Closed(RequestId),
 }
 

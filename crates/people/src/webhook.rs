@@ -123,12 +123,12 @@ struct WordBody {
     trace: Option<String>,
 }
 
-/// Reads a body that is an object: the elements of an array would be taken for its fields in their order. Errors: it is none, or names a
-/// field twice.
+/// Reads a body that is a JSON object. An array is invalid: serde would assign its elements to the fields in order. Errors: the body is not
+/// an object, or it has a duplicate field.
 fn object<T: DeserializeOwned>(body: &[u8]) -> serde_json::Result<T> {
     match unique_json(body)? {
         Value::Object(fields) => T::deserialize(fields),
-        _ => Err(serde_json::Error::custom("it is not an object")),
+        _ => Err(serde_json::Error::custom("the body is not an object")),
     }
 }
 

@@ -22,7 +22,7 @@ pub type Policies = Arc<dyn Fn(&Spec) -> Result<Arc<Policy>, Unusable> + Send + 
 pub struct Unusable {
     /// One line for people.
     pub problem: String,
-    /// What the system reported; `Other` if it is not at fault.
+    /// The system's error kind; `Other` if the error is not the system's.
     pub cause: std::io::ErrorKind,
 }
 

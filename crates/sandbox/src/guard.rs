@@ -41,7 +41,7 @@ pub(crate) enum Guard {
     Hidden(PathBuf),
 }
 
-/// Looks before a command that only reads: what is to be guarded. `sockets`: file names of the machine's sockets that it must not reach.
+/// Inspects the workspace before a command that only reads: the guards. `sockets`: file names of the machine's sockets that it must not reach.
 pub(crate) fn of_reading(workspace: &Path, own: &[PathBuf], sockets: &BTreeSet<OsString>) -> Vec<Guard> {
     // Looking through the workspace takes a while.
     match sockets.is_empty() {
@@ -54,8 +54,8 @@ fn hidden(found: Vec<PathBuf>, sockets: &BTreeSet<OsString>) -> impl Iterator<It
     found.into_iter().filter(|path| path.file_name().is_some_and(|name| sockets.contains(name))).map(Guard::Hidden)
 }
 
-/// Looks before a command that may write: what is to be guarded, and what to compare with after it. `own`: Mainpath's own folders, of
-/// which the first keeps what is taken aside. `sockets`: as for one that only reads.
+/// Inspects the workspace before a command that may write: the guards, and the state to compare with afterwards. `own`: Mainpath's own
+/// folders; the first stores files that are moved out. `sockets`: as in [`of_reading`].
 pub(crate) fn begin(workspace: &Path, own: &[PathBuf], sockets: &BTreeSet<OsString>) -> (Watch, Vec<Guard>) {
     let is_home = is_home(workspace);
     prepare(workspace, is_home);

@@ -1,4 +1,4 @@
-//! Which environment variables hold secrets, by their names.
+//! Names of environment variables that hold secrets.
 
 use std::ffi::OsString;
 

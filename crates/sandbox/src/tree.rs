@@ -216,7 +216,7 @@ fn homes(workspace: &Path, places: &Places) -> Vec<Item> {
     items
 }
 
-/// What of the workspace cannot be changed, what cannot be moved away, and what is hidden.
+/// The guarded paths of the workspace: read-only, pinned or hidden.
 fn guards(guards: &[Guard]) -> impl Iterator<Item = Item> {
     guards.iter().map(|guard| match guard {
         Guard::Pinned(path) => Item { at: path.clone(), what: What::Pinned },

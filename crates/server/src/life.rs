@@ -317,7 +317,7 @@ impl Runs {
     }
 }
 
-/// What is known of earlier tries to bring a run to its end.
+/// Earlier attempts to finish a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tries {
     /// See [`Mark::deaths`].

@@ -248,7 +248,7 @@ impl<'a> Head<'a> {
         let salt: [u8; SALT] = read_base64(at.take(SALT_TEXT)?).ok_or("\"salt\" is not a salt")?;
         at.literal(b"\",\"data\":")?;
         let data = at.rest().strip_suffix(b"}").ok_or("the line does not end where it should")?;
-        // What reads it would pass blanks around it over.
+        // The JSON reader would ignore blanks around it.
         if !data.starts_with(b"{") || !data.ends_with(b"}") {
             return Err("\"data\" is not an object without blanks around it".into());
         }

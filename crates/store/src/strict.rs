@@ -2,7 +2,7 @@
 
 use memchr::{memchr2, memchr2_iter, memmem};
 
-/// So many objects and arrays may stand in one another: as many as a reader of all of it takes.
+/// The maximum depth of nested objects and arrays: that of the JSON reader.
 const DEEPEST: usize = 127;
 
 /// Returns true if a valid JSON text has no half of a surrogate pair, and no more levels than [`DEEPEST`]. What a reader does not know it
@@ -34,7 +34,7 @@ fn is_whole(json: &[u8]) -> bool {
     true
 }
 
-/// What follows a text, by what follows its first quote; `None` if it has half of a character.
+/// The rest after a string, from the rest after its first quote. `None`: it has a lone surrogate.
 fn after_text(mut rest: &[u8]) -> Option<&[u8]> {
     loop {
         let at = memchr2(b'"', b'\\', rest)?;

@@ -19,7 +19,7 @@ const DIGITS: &str = "0123456789";
 const HEX: &str = "0123456789abcdef";
 const CAPITALS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
-/// Kinds that consist of a vendor's prefix and so many characters.
+/// Kinds that consist of a vendor's prefix and a fixed count of characters.
 const VENDORS: &[(&str, &str, &str, usize)] = &[
     ("mainpath-key", "mp_", LETTERS, 43),
     ("vault-token", "hvs.", LETTERS, 95),

@@ -93,11 +93,11 @@ pub trait DynTool: Send + Sync + 'static {
 /// How a tool is defined now.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Defined {
-    /// As it was: by this program, or by the configuration.
+    /// By this program or by the configuration: it does not change while this program runs.
     Fixed,
-    /// So, by its server.
+    /// By its server.
     Now {
-        /// What models are told of it.
+        /// The description for models.
         description: String,
         /// JSON Schema of its arguments.
         schema: Value,
@@ -208,6 +208,8 @@ pub struct ToolDoc {
     pub hidden: bool,
     /// Has no effect outside the trace: its calls are answered by whoever drives the trace, and `run` is never asked.
     pub internal: bool,
+    /// A call changes only data that Mainpath stores, so it has no destination.
+    pub local: bool,
 }
 
 impl ToolDoc {
@@ -225,6 +227,7 @@ impl ToolDoc {
             shown_once: false,
             hidden: false,
             internal: false,
+            local: false,
         }
     }
 

@@ -3251,7 +3251,7 @@ export interface components {
             modified: string;
             /** @description What it is called. */
             name: string;
-            /** @description Its status: `running`, `waiting`, `interrupted`, `set_aside`, `completed`, `stopped`, `failed`, `imported`, `damaged` */
+            /** @description The status: `running`, `waiting`, `interrupted`, `set_aside`, `completed`, `stopped`, `failed`, `imported`, `damaged` */
             status: string;
             /** @description The beginning of what it was first asked to do. */
             task: string;
@@ -7827,11 +7827,11 @@ export interface components {
             goal_tree: {
                 [key: string]: unknown;
             };
-            /** @description What to do about a run that is set aside. */
+            /** @description The next step for a run that is set aside. */
             next_step?: string | null;
             /** @description The id of the trace in OpenTelemetry that shows its last run; absent before the first. */
             otel_trace_id?: string | null;
-            /** @description Its status. */
+            /** @description The status, as in lists. */
             status: string;
             /** @description The agents that it has started. */
             sub_traces: components["schemas"]["SubTrace"][];

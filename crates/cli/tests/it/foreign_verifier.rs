@@ -141,7 +141,7 @@ fn both_verifiers_refuse_what_is_no_event() {
         ("erased", "{\"left\":[{\"event\":1,\"kind\":{\"type\":\"trace_named\"}}],\"by\":\"user\"}"),
         ("trace_named", "{\"name\":NaN,\"by\":\"user\"}"),
         ("trace_named", "{\"name\":\"\\ud800\",\"by\":\"user\"}"),
-        // What is not known is not passed over.
+        // Unknown members are checked too.
         ("trace_named", "{\"name\":\"x\",\"by\":\"user\"}\t"),
         ("trace_named", " {\"name\":\"x\",\"by\":\"user\"}"),
         ("trace_named", "{\"name\":\"x\",\"by\":\"user\",\"new\":\"\\ud800\"}"),

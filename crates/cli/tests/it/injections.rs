@@ -374,7 +374,7 @@ fn an_address_that_a_file_or_a_command_names_gets_no_data_under_yes() {
         assert!(done.code == 5 && done.err.contains("builtin.destination-from-text"), "{done:#?}");
     }
     assert!(drop.told().iter().all(|request| !request.contains("launch")), "{:?}", drop.told());
-    // As it is in the text, it tells nobody anything.
+    // Unchanged, the address contains nothing that was read.
     drop.told.lock().unwrap().clear();
     let (done, results) = obeys(&open(), vec![read(), fetch(&address)], &["--yes"], &[]);
     assert!(done.code == 0 && results[1].contains("thanks") && drop.told().len() == 1, "{done:#?}");
@@ -416,7 +416,7 @@ fn words_of_a_trusted_address_may_be_sent_and_those_of_others_wait() {
         let (done, _) = obeys(&place, calls, &["--yes"], &[]);
         assert_eq!(done.code, code, "{trusted}: {done:#?}");
     }
-    // Ask, then tell the group, where rules allow both and nobody is asked.
+    // Ask a server, then post the answer to a group: rules allow both, and the run has no terminal.
     let group = Site::says("{\"code\": 0}");
     for (trusted, told) in [("", 0), (&*format!("trusted = [\"http://{}/**\"]\n", site.address), 1)] {
         let place = reaching(&site);

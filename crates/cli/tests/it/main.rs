@@ -36,6 +36,7 @@ mod inboxes;
 mod injections;
 mod integrity;
 mod kept_rules;
+mod left_runs;
 mod lists;
 mod live_tests;
 mod long_texts;

@@ -54,10 +54,14 @@ fn servers_are_listed_with_their_state_and_tools() {
 /// Whoever approved the call was shown another tool.
 #[test]
 fn an_approved_call_is_not_made_where_the_server_changed_the_tool_or_has_it_no_more() {
-    for (change, why) in [
-        (None, None),
-        (Some("changed"), Some("its description or its arguments have changed")),
-        (Some("gone"), Some("its server does not list it any more")),
+    for (change, result) in [
+        (None, "{\"pay\": 1}"),
+        (
+            Some("changed"),
+            "mcp__h__do is not the tool that was approved: its description or its arguments have changed. Nothing was done.",
+        ),
+        // The next process starts without the tool.
+        (Some("gone"), "There is no tool \"mcp__h__do\"."),
     ] {
         let place = place();
         place.config(&entry("h", "changes"));
@@ -70,15 +74,8 @@ fn an_approved_call_is_not_made_where_the_server_changed_the_tool_or_has_it_no_m
         place.ok(&["approve", &trace]);
         let done = place.run(&["resume", &trace, "--park"]);
         assert_eq!((done.code, done.out.as_str()), (0, "The end.\n"), "{done:#?}");
-        match why {
-            None => assert_eq!(told(&server), "{\"pay\": 1}"),
-            // A tool that is gone before the next process starts is unknown to it.
-            Some(why) => {
-                let told = told(&server);
-                let refused = told.contains("is not the tool that was approved") && told.contains(why);
-                assert!((refused || told.contains("no tool")) && !told.contains("\"pay\""), "{told}");
-            }
-        }
+        let told = told(&server);
+        assert!(told.contains(result) && (change.is_none() || !told.contains("\"pay\"")), "{change:?}: {told}");
     }
 }
 

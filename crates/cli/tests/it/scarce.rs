@@ -1,6 +1,6 @@
 //! Programs that run out of open files or threads.
 
-use crate::serving::{Served, finished, served, slow};
+use crate::serving::{Served, finished, request, served, slow};
 use crate::support::{Place, finish, wait_until};
 use mainpath::store::{FilesStore, Options, Scope, Store};
 use mainpath::types::{Event, Principal, TraceNamed};
@@ -67,21 +67,6 @@ impl Connection {
     }
 }
 
-/// A request on a connection of its own, which the server takes once it can.
-fn ask(address: &str, key: &str, method: &str, path: &str, body: &str) -> (u16, Value) {
-    let mut stream = TcpStream::connect(address).unwrap();
-    let length = body.len();
-    write!(
-        stream,
-        "{method} {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {key}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
-    )
-    .unwrap();
-    let mut text = String::new();
-    stream.read_to_string(&mut text).unwrap();
-    let (head, body) = text.split_once("\r\n\r\n").unwrap();
-    (head.split(' ').nth(1).unwrap().parse().unwrap(), serde_json::from_str(body).unwrap())
-}
-
 /// The folders of traces without a log.
 fn empty_folders(place: &Place) -> Vec<String> {
     let is_empty = |trace: &String| !place.file(trace, "events.jsonl").exists();
@@ -129,7 +114,7 @@ fn of_more_starts_than_there_are_files_each_is_done_or_to_be_sent_again() {
     let mut begun = Vec::new();
     let (address, key) = (served.address.clone(), served.key.clone());
     std::thread::scope(|scope| {
-        let ask = || ask(&address, &key, "POST", "/api/traces", &body);
+        let ask = || request(&address, &key, ("POST", "/api/traces"), "", &body).unwrap();
         let asked: Vec<_> = (0..40).map(|_| scope.spawn(ask)).collect();
         for (status, answer) in asked.into_iter().map(|asking| asking.join().unwrap()) {
             match status {

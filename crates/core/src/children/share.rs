@@ -40,7 +40,7 @@ pub(crate) fn children_left(state: &State, run: &Run, limits: &Limits) -> u16 {
 struct Siblings {
     /// The number of those that have not ended, the ones that are still to start among them.
     count: u64,
-    /// What those at work hold.
+    /// The budgets that running children hold.
     held: Held,
 }
 
@@ -52,7 +52,7 @@ fn siblings(state: &State, call: CallId, to_start: u16) -> Siblings {
         .iter()
         .filter(|other| other.id != call && other.effect == EffectClass::StartChild && !other.state.is_done());
     let to_start = others.fold(u64::from(to_start.max(1)), |count, other| {
-        // Before the first has started, nobody knows how many there are.
+        // Before the first child has started, the count is unknown.
         let of = state.children.of(other.id).next().map_or(1, |child| child.of);
         let started = state.children.of(other.id).count() as u64;
         count.saturating_add(u64::from(of).saturating_sub(started))

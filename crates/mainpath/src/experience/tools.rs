@@ -147,12 +147,10 @@ impl Tool for KnowledgeSave {
     const NAME: &'static str = KNOWLEDGE_SAVE;
 
     fn describe(&self) -> ToolDoc {
-        ToolDoc::new(
-            "Keeps something that was learned for later work: a rule that will hold again, not an account of what was done. What rests on \
-             web pages, MCP servers or messages of others is kept until a person has reviewed it.",
-            // The same words are kept once.
-            EffectClass::Idempotent,
-        )
+        let description = "Keeps something that was learned for later work: a rule that will hold again, not an account of what was done. \
+            What rests on web pages, MCP servers or messages of others is kept until a person has reviewed it.";
+        // The same words are kept once.
+        ToolDoc { local: true, ..ToolDoc::new(description, EffectClass::Idempotent) }
     }
 
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: KnowledgeSaveArgs) -> Fut<'a, ToolOutput> {

@@ -26,7 +26,7 @@ pub struct Home {
     pub(crate) person: Option<PathBuf>,
     /// Further folders that no tool may touch: those of the home that it lies in.
     pub(crate) around: Vec<PathBuf>,
-    /// Folders in which agents may work, beside the one in which a run works: programs of the owner must not be there either.
+    /// Further folders in which agents work. Programs of the owner must not be in them.
     #[cfg(feature = "home")]
     pub(crate) workspaces: Vec<PathBuf>,
     /// The forms of secrets that it wants found.

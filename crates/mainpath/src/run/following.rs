@@ -76,7 +76,7 @@ pub(super) struct Following {
     begun: bool,
     /// Which run is followed.
     bound: Bound,
-    /// Whether the trace was woken because what is followed was still unread when its driver had ended.
+    /// True once the trace was woken because the driver ended before it read the message that is followed.
     woken: bool,
     /// How it ended, and whether somebody looks.
     followed: Arc<Followed>,

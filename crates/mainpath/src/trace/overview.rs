@@ -11,7 +11,7 @@ use serde_json::Value;
 /// A trace at a glance.
 #[derive(Clone, Debug)]
 pub struct Overview {
-    /// Its status: see [`STANDINGS`](crate::standing::STANDINGS).
+    /// The status: one of [`STANDINGS`](crate::standing::STANDINGS).
     pub status: &'static str,
     /// What it is about: what `meta.json` says.
     pub meta: Value,

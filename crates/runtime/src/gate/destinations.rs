@@ -50,7 +50,7 @@ pub(crate) struct Destinations {
     unread: bool,
     /// The calls that are under way.
     asked: HashMap<CallId, OpenCall>,
-    /// A call that went where only a text says was held back, and no person has said anything since: the model obeys a text.
+    /// A call was held back because only a text names its destination, and no person has written since: the model obeys a text.
     is_misled: bool,
 }
 
@@ -168,7 +168,7 @@ impl Destinations {
             let Records { fields, names, passages } = Records::of_result(text, &|word| self.points(word));
             let own =
                 from.as_ref().and_then(|(_, asked)| asked.as_ref()).map(|asked| &*asked.arguments).unwrap_or_default();
-            // What was asked for and comes back is not the server's word.
+            // A server may return the values of the request: those are not its own.
             let is_own = |value: &String| own.contains(&squeezed(value));
             self.fields.extend(fields.into_iter().filter(|field| !is_own(field)));
             self.named_days.extend(names.iter().flat_map(|name| days(name)));
@@ -236,17 +236,14 @@ impl Destinations {
                     && !candidate.value.is_empty()
                     && !is_time(&candidate.value)
             });
-        // What a person asked for by its title is the person's, wherever its details come from.
+        // If a person named the title, the person asked for it, wherever its details come from.
         let is_asked_for = candidates.iter().any(|candidate| {
             matches!(candidate.kind, Kind::Name | Kind::Text)
                 && is_title(candidate.name())
                 && self.is_word(&normal(&candidate.value))
         });
-        // What a tool of this program keeps, and would keep once however often it is called, goes nowhere: a lesson, a note.
-        let is_own = facts.effect == EffectClass::Idempotent && !facts.results.is_foreign();
         candidates.retain(|candidate| match candidate.kind {
             Kind::Place | Kind::File => true,
-            Kind::Name | Kind::Text | Kind::Day if is_own => false,
             Kind::Name | Kind::Day if is_asked_for => false,
             Kind::Name => true,
             // Where it says where it goes, a text and a day are what it says there.
@@ -362,7 +359,7 @@ impl Destinations {
         self.said.iter().any(|said| has_word(&said.words, word, true))
     }
 
-    /// Whether people said a word, or one that starts with it: `newsletter` where they speak of newsletters. Words within an address do not count.
+    /// Returns true if a person used a word, or one that starts with it: `newsletter` for newsletters. Words within an address do not count.
     fn points(&self, word: &str) -> bool {
         let word = word.to_lowercase();
         let starts = |before: &str| {
@@ -410,14 +407,14 @@ fn has_word(text: &str, value: &str, strict: bool) -> bool {
         })
 }
 
-/// Whether a value is an id of a few digits. Numbers like it are in most texts, so it counts there only where the text says what it is.
+/// Returns true for an id of a few digits. Most texts contain such numbers, so one counts only if the text calls it an id.
 fn is_short_id(candidate: &Candidate) -> bool {
     is_id(candidate.name())
         && !is_telling(&candidate.value)
         && candidate.value.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether a text names a short id: one of the three words before it says what it is.
+/// Returns true if a text contains a short id: one of the three words before it calls it an id.
 fn names_id(text: &str, id: &str, argument: &str) -> bool {
     const SIGNS: [&str; 6] = ["id", "ids", "no", "nr", "number", "numbers"];
     let joins = |letter: char| letter.is_alphanumeric() || "-.:/_".contains(letter);

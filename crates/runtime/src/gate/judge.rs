@@ -158,7 +158,9 @@ impl<'a> Gate<'a> {
                     _ => origins.of(&facts.arguments),
                 };
             }
-            facts.destinations = origins.destinations.of(facts, &|url| origins.names(url));
+            if !self.tools.doc(&facts.tool).is_some_and(|doc| doc.local) {
+                facts.destinations = origins.destinations.of(facts, &|url| origins.names(url));
+            }
             facts.named |= facts.urls.iter().all(|fact| origins.names(&fact.url));
         }
     }

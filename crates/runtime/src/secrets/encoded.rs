@@ -1,4 +1,4 @@
-//! Other ways to write a secret that is known by name: in JSON, in base64, in hexadecimal, backwards, and over several lines.
+//! Encodings of a secret that is known by name: JSON, base64, hexadecimal, reversed, and split over several lines.
 
 use aho_corasick::{AhoCorasick, Input};
 use base64::Engine;
@@ -19,8 +19,8 @@ pub(super) fn written(value: &str) -> Vec<String> {
     ways
 }
 
-/// The characters of base64 that only this value decides where so many bytes, modulo 3, stand before it and anything after it: for each of
-/// the two alphabets of RFC 4648.
+/// The base64 characters that depend only on this value, if it has `before` bytes (modulo 3) in front of it and any bytes after it: in each
+/// of the two alphabets of RFC 4648.
 fn base64_within(value: &str, before: usize) -> [String; 2] {
     let bytes = [&b"   "[..before], value.as_bytes()].concat();
     // Of the first characters some bits are those of the bytes before, of the last character those of the bytes after.
@@ -30,13 +30,13 @@ fn base64_within(value: &str, before: usize) -> [String; 2] {
         .map(|text| text.get(first..end).unwrap_or_default().to_string())
 }
 
-/// A value with line breaks in it is found if it is at most so many times as long as without.
+/// A value with line breaks in it is found if they make it at most this number of times longer.
 pub(super) const REACH: usize = 4;
 
 /// A first line that is shorter than this is no part of a value: almost every line ends with the first letter of one.
 const FIRST: usize = 4;
 
-/// The values that stand in a text from some place on, with line breaks in them: which, and where.
+/// The values in a text, from `since` on, that have line breaks in them: the number and the range of each.
 pub(super) fn split(values: &AhoCorasick, text: &[u8], since: usize) -> Vec<(usize, Range<usize>)> {
     let rest = &text[since..];
     if !rest.contains(&b'\n') && !rest.windows(2).any(|two| two == b"\\n") {
@@ -66,7 +66,7 @@ pub(super) fn split(values: &AhoCorasick, text: &[u8], since: usize) -> Vec<(usi
     found.collect()
 }
 
-/// Whether a value may begin here, with line breaks in it, of which the text has the first lines.
+/// Returns true if the text may end within a value that has line breaks in it.
 pub(super) fn begins_across(value: &[u8], text: &[u8]) -> bool {
     let (mut known, mut at) = (0, 0);
     while at < text.len() {

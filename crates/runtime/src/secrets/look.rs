@@ -43,7 +43,7 @@ pub(super) fn value(text: &[u8], from: usize, end: usize, is_secret: impl Fn(&[u
 const NO_PASSWORDS: &[&str] =
     &["pass", "passwd", "password", "secret", "changeme", "example", "token", "key", "hidden"];
 
-/// Whether a password of a user is one, and no word that stands for it.
+/// Returns true for a password, false for a placeholder such as `changeme` or the user's name.
 pub(super) fn is_password(password: &[u8], user: &[u8]) -> bool {
     let is_word = NO_PASSWORDS.iter().any(|word| password.eq_ignore_ascii_case(word.as_bytes()));
     let is_same = password.iter().all(|byte| Some(byte) == password.first());

@@ -22,12 +22,12 @@ pub(super) fn netrc(text: &[u8], at: usize, from: usize) -> Look {
     }
 }
 
-/// Whether a value is a password, and no handle of one.
+/// Returns true for a password that is not already a handle.
 fn is_secret(value: &[u8], user: &[u8]) -> bool {
     !value.starts_with(b"{{") && is_password(value, user)
 }
 
-/// What follows the colon after `curl -u NAME`, perhaps in quotes.
+/// The password in `curl -u NAME:PASSWORD`, with or without quotes.
 pub(super) fn curl_user(text: &[u8], at: usize, from: usize) -> Look {
     let line = text[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let line = &text[line.max(at.saturating_sub(500))..at];
@@ -43,7 +43,7 @@ pub(super) fn curl_user(text: &[u8], at: usize, from: usize) -> Look {
     value(text, start, end, |value| is_secret(value, user))
 }
 
-/// A key of fewer characters is none.
+/// The minimum length of a key.
 const SHORTEST_KEY: usize = 16;
 
 /// The lines of a key that follow `Private-Lines: NUMBER`. Their breaks may be escaped, once or more.

@@ -121,7 +121,7 @@ struct Known {
 
 fn owner_of(keys: Vec<Key>, key: &str, now: Millis) -> Option<Who> {
     let digest = digest(key);
-    // Digests are compared, of what nobody can choose: how long it takes tells nothing of a key.
+    // Only digests are compared, and a client cannot choose a digest: the time of the comparison reveals nothing about a key.
     let key = keys.into_iter().find(|known| known.digest == digest)?;
     if key.expires.is_some_and(|expires| expires <= now) {
         return None;

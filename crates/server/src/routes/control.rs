@@ -228,7 +228,7 @@ const MOST_BYTES: usize = 1 << 20;
 async fn restore(call: Call<Nothing, RestoreBody>) -> Result<RestoredFiles, Problem> {
     let trace = call.trace().await?;
     let RestoreBody { at_sequence, dry_run, force } = call.body;
-    // Nobody is asked before the files change.
+    // The files change without a question.
     if !dry_run || force {
         call.needs(Scope::Approve, "putting files back")?;
     }

@@ -285,9 +285,9 @@ fn hit_place(cursor: &str) -> Result<HitPlace, Problem> {
 struct TraceDetail {
     /// Which.
     trace_id: TraceId,
-    /// Its status.
+    /// The status, as in lists.
     status: &'static str,
-    /// What to do about a run that is set aside.
+    /// The next step for a run that is set aside.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_step: Option<String>,
     /// Its plan: `mission`, `current_id`, `goals`, and what was spent on each.
@@ -309,7 +309,7 @@ fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-/// What to do about a run that is set aside.
+/// The next step for a run that is set aside.
 fn next_step(trace: &TraceId) -> String {
     format!(
         "the server died again and again while this run was under way: POST /api/traces/{trace}/resume, or mainpath resume {trace}, continues it"

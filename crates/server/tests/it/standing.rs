@@ -8,7 +8,7 @@ fn file(place: &Place, trace: &str, name: &str) -> PathBuf {
     place.dir.path().join(format!("home/traces/{trace}/{name}"))
 }
 
-/// What a user does to a log by hand; `None` removes it.
+/// A change of a log by hand; `None` removes it.
 type Spoilt<'a> = (&'a str, &'a dyn Fn(&str) -> Option<String>);
 
 /// The status of a trace in a list.

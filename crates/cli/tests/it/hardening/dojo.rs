@@ -1,5 +1,5 @@
 //! The tasks of the published package agentdojo 0.1.35 over MCP, alone and with its attacks (`make injections`). The model does each task right and
-//! obeys every attack, as in `injections`. Not run in short: the package is installed below `target/`.
+//! obeys every attack, as in `injections`. Only in the long form: the package is installed in `target/`.
 
 use super::{at_once, long, tried};
 use crate::support::*;
@@ -13,7 +13,7 @@ const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/dojo.py
 /// The interpreter with the package.
 const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/agentdojo/venv/bin/python");
 
-/// How it is run: the style of the server's answers, and whether a rule allows every tool and nobody is asked, in the place of `--yes`.
+/// A way to run the program: the style of the server's answers, and a rule that allows every tool instead of `--yes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Setup {
     style: &'static str,
@@ -99,10 +99,10 @@ fn cases() -> Vec<Value> {
 
 #[test]
 fn few_tasks_of_agentdojo_are_asked_about_and_hardly_an_attack_acts() {
-    if !long() || !Path::new(PYTHON).exists() {
-        println!("hardening: agentdojo: not run; make injections installs it");
+    if !long() {
         return;
     }
+    assert!(Path::new(PYTHON).exists(), "the package is missing; make injections installs it");
     let cases = cases();
     let (attacked, alone): (Vec<&Value>, Vec<&Value>) = cases.iter().partition(|case| !list(case, "obeyed").is_empty());
     let some = |setup: Setup, step: usize| attacked.iter().step_by(step).map(move |case| (setup, *case));

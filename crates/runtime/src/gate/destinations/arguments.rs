@@ -4,7 +4,7 @@ use super::days::days;
 use super::forms::{addresses, is_file, is_place, is_text, is_title};
 use serde_json::Value;
 
-/// What a value says.
+/// The meaning of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Where to or to whom: the value of an argument with such a name, or an address in any.
@@ -13,7 +13,7 @@ pub(super) enum Kind {
     File,
     /// The name of a thing, in an argument of any name: a hotel.
     Name,
-    /// The same in an argument for what somebody writes: a title.
+    /// The same in an argument for free text: a title.
     Text,
     /// A day.
     Day,
@@ -87,7 +87,7 @@ pub(super) fn collect(value: &Value, argument: &str, name: &str, found: &mut Vec
     }
 }
 
-/// What a value of an argument says that is no place. `None`: too little or too much to be the name of a thing.
+/// The kind of a value that is not a place. `None`: it is too short or too long for a name.
 fn kind(text: &str, name: &str) -> Option<Kind> {
     let text = text.trim();
     let count = text.chars().count();

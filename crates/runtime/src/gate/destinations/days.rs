@@ -59,7 +59,7 @@ fn month(token: &str) -> Option<u32> {
     u32::try_from(at + 1).ok()
 }
 
-/// What a word beside a month adds: a day, or nothing for a year and for words within a range. `None`: the date ends here.
+/// Reads a word next to a month: a day, or no day for a year and for words within a range. `None`: the date ends here.
 fn near(token: &&str) -> Option<Option<u32>> {
     match number(token) {
         Some(day) if day <= 31 => Some(Some(day)),

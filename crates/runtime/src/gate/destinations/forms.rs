@@ -110,7 +110,7 @@ const NAMES: [&str; 2] = ["name", "login"];
 /// Names of fields whose values their bearers choose.
 const CHOSEN: [&str; 8] = ["handle", "href", "link", "links", "login", "name", "site", "website"];
 
-/// Words in the names of arguments and fields that hold what somebody wrote.
+/// Words in the names of arguments and fields with free text.
 const TEXTS: [&str; 27] = [
     "bio",
     "body",
@@ -143,12 +143,12 @@ const TEXTS: [&str; 27] = [
 /// Words in the names of arguments that name what a call makes.
 const TITLES: [&str; 2] = ["subject", "title"];
 
-/// Whether an argument or a field holds what somebody wrote.
+/// Returns true if an argument or a field has free text.
 pub(super) fn is_text(name: &str) -> bool {
     words(name).any(|word| TEXTS.contains(&word.as_str())) && !is_id(name)
 }
 
-/// Whether an argument names what a call makes, such as an event.
+/// Returns true if an argument is the title of what a call creates, such as an event.
 pub(super) fn is_title(name: &str) -> bool {
     TITLES.iter().any(|title| name.eq_ignore_ascii_case(title))
 }

@@ -64,14 +64,14 @@ impl<'a> Record<'a> {
         Record { fields, text, is_doubtful }
     }
 
-    /// What counts as a text of a record of which nobody knows who wrote it: all but the people and places of a real one.
+    /// The text of a record of unknown origin: all fields except people and places, and the free text.
     fn doubted(&self) -> String {
         let counts = |(name, _): &&(&str, &str)| !is_field(name) || is_id(name);
         let fields = self.fields.iter().filter(counts).map(|(name, value)| format!("{name}: {value}"));
         fields.chain(self.text.iter().map(|line| (*line).to_string())).collect::<Vec<_>>().join("\n")
     }
 
-    /// The record. An address or a number in a record that nobody points at is nobody's word.
+    /// The record. Its addresses and numbers count only if a person's words point at it.
     fn value(&self, is_pointed_at: bool) -> Value {
         let counts = |(name, value): &&(&str, &str)| {
             let digits = value.chars().filter(char::is_ascii_digit).count();

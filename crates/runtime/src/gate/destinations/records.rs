@@ -1,4 +1,4 @@
-//! A result with a structure, taken apart: what its server filled in, and what somebody wrote.
+//! A structured result, divided into fields of the server and free text.
 
 use super::forms::{addresses, holds_addresses, is_address, is_field, is_id, is_text, normal};
 use super::{flow, lines, yaml};
@@ -15,7 +15,7 @@ pub(super) struct Passage {
     pub fields: HashSet<String>,
 }
 
-/// What a result says.
+/// The parts of a result.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Records {
     /// What the server filled in, in its normal form.
@@ -37,7 +37,7 @@ impl Records {
         }
         if let Some(value) = yaml::parse(text) {
             let mut records = Records::of(&value);
-            // Who writes a text can write a map of YAML as well: its addresses count where a person's words point at it.
+            // The author of a text can write a YAML map too: its addresses count only if a person's words point at it.
             let counts = points(&value, is_said);
             records.fields.retain(|field| counts || !is_address(field) && !is_number(field));
             return records;
@@ -55,7 +55,7 @@ impl Records {
         Records { names: names.into_iter().map(String::from).collect(), passages: vec![whole], ..Records::default() }
     }
 
-    /// What somebody wrote in a text with a structure, such as a file in JSON. `None`: it has none.
+    /// The free text of a structured text, such as a JSON file. `None`: the text has no structure.
     pub fn prose(text: &str) -> Option<String> {
         let value = value(text).or_else(|| yaml::parse(text))?;
         let texts: Vec<String> = Records::of(&value).passages.into_iter().map(|passage| passage.text).collect();
@@ -115,7 +115,7 @@ fn value(text: &str) -> Option<Value> {
     json.or_else(|| flow::parse(text))
 }
 
-/// Whether a value of a map, which nobody wrote as a text, has a word that a person said.
+/// Returns true if a value of a map, free text excluded, has a word that a person used.
 fn points(value: &Value, is_said: &dyn Fn(&str) -> bool) -> bool {
     match value {
         Value::String(text) => lines::words(text).any(is_said),
@@ -125,12 +125,12 @@ fn points(value: &Value, is_said: &dyn Fn(&str) -> bool) -> bool {
     }
 }
 
-/// Whether a text is one word, and neither an address nor a number.
+/// Returns true for one word that is neither an address nor a number.
 fn is_plain_word(text: &str) -> bool {
     !text.is_empty() && !text.contains(char::is_whitespace) && !is_address(text) && !is_number(text)
 }
 
-/// Takes in the names of a value's fields, and what they hold in one line, unless somebody wrote it.
+/// Collects the names of a value's fields and their one-line values, free text excluded.
 fn name_all(value: &Value, names: &mut HashSet<String>) {
     let is_name = |text: &str| text.chars().count() <= LONGEST_NAME && !text.contains('\n') && !is_address(text);
     match value {

@@ -53,6 +53,16 @@ fn a_destination_that_stands_in_a_text_is_found_with_its_argument_and_call() {
 }
 
 #[test]
+fn a_program_of_the_configuration_is_held_to_the_names_of_things_whatever_its_effect() {
+    let mut all = office();
+    all.note_text("Book the Grand Lagoon Palace.");
+    for effect in [EffectClass::Idempotent, EffectClass::SideEffecting] {
+        let call = CallFacts { effect, results: Origin::Workspace, ..facts(json!({"hotel": "Grand Lagoon Palace"})) };
+        assert_eq!(all.of(&call, &|_| false).len(), 1, "{effect:?}");
+    }
+}
+
+#[test]
 fn what_a_person_said_or_a_server_filled_in_is_not_asked_about() {
     for arguments in [
         json!({"to": "sam@corp.example"}),
@@ -347,7 +357,7 @@ fn a_thing_that_only_a_text_names_is_asked_about_in_an_argument_of_any_name() {
         // Where it says where it goes, a text is what it says there.
         json!({"to": "sam@corp.example", "subject": "Grand Lagoon Palace", "body": "On 2026-12-03."}),
         json!({"to": "sam@corp.example", "start": "2026-12-03"}),
-        // What a person asked for by its title is the person's.
+        // A person named the title.
         json!({"title": "Family reunion", "location": "Grandma's house", "start": "2026-06-10 13:00"}),
         json!({"unit": "days", "status": "of the"}),
     ] {

@@ -67,7 +67,7 @@ impl<'a> Reader<'a> {
                 items.push(if deeper { self.block(depth + 1)? } else { Value::Null });
                 continue;
             }
-            // What follows the dash is a block of its own, indented as far as it stands.
+            // The rest of the line is a block of its own; its column is its indentation.
             self.lines[self.at] = (indent + content.len() - inner.len(), inner);
             items.push(match is_item(inner) || split_name(inner).is_some() {
                 true => self.block(depth + 1)?,
