@@ -52,20 +52,25 @@ const TIDIED_AFTER: usize = 10_000;
 pub struct Slot {
     runs: Runs,
     home: PathBuf,
+    /// False once the run itself is counted.
+    is_held: bool,
 }
 
 impl Slot {
     /// Gives the room to a run that was begun: it is marked until it has come to its end.
     pub fn follow(self, host: &Host, trace: &TraceId) {
-        self.runs.follow(host, trace, Tries::default());
+        let runs = self.runs.clone();
+        runs.follow_from(host, trace, Tries::default(), Some(self));
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        let mut homes = self.runs.homes();
-        if let Some(going) = homes.get_mut(&self.home) {
-            going.begun = going.begun.saturating_sub(1);
+        if self.is_held {
+            let mut homes = self.runs.homes();
+            if let Some(going) = homes.get_mut(&self.home) {
+                going.begun = going.begun.saturating_sub(1);
+            }
         }
     }
 }
@@ -115,7 +120,7 @@ impl Runs {
         }
         going.begun += 1;
         drop(homes);
-        Ok(Slot { runs: self.clone(), home })
+        Ok(Slot { runs: self.clone(), home, is_held: true })
     }
 
     /// How many wait for people, agents or a time.
@@ -138,6 +143,11 @@ impl Runs {
 
     /// Marks a run that goes on in this process, until it has come to its end.
     pub fn follow(&self, host: &Host, trace: &TraceId, tries: Tries) {
+        self.follow_from(host, trace, tries, None);
+    }
+
+    /// The same for a run whose room was held by `slot`.
+    fn follow_from(&self, host: &Host, trace: &TraceId, tries: Tries, slot: Option<Slot>) {
         if trace.elsewhere().is_some() {
             // Its own server does.
             return;
@@ -146,6 +156,11 @@ impl Runs {
         let mut homes = self.homes();
         let going = homes.entry(home.clone()).or_default();
         going.on.insert(trace.clone());
+        // Under the same lock: no other request sees the run counted twice.
+        if let Some(mut slot) = slot {
+            going.begun = going.begun.saturating_sub(1);
+            slot.is_held = false;
+        }
         if !going.followed.insert(trace.clone()) {
             return;
         }
