@@ -2,9 +2,7 @@
 
 #[cfg(feature = "home")]
 use crate::Installation;
-use crate::agent::Basis;
-#[cfg(feature = "home")]
-use crate::agent::env;
+use crate::agent::{Basis, env};
 use crate::backtest::PastJudge;
 #[cfg(feature = "home")]
 use crate::experience::{Lookup, with_experience};
@@ -15,7 +13,6 @@ use crate::skills::Shelf;
 use crate::trace::{Read, Readings};
 use crate::{Error, Home, Logs};
 use mainpath_policy::Policy;
-#[cfg(feature = "home")]
 use mainpath_providers::ModelPlace;
 use mainpath_runtime::{EnvModels, Mail, Runtime};
 use mainpath_store::{Scope, Store, TraceStore};
@@ -223,7 +220,6 @@ impl Host {
         self.inner.models.bind_keys(self.configured_models().chain(set.as_deref()).chain(typed));
     }
 
-    #[cfg(feature = "home")]
     fn configured_models(&self) -> impl Iterator<Item = &str> {
         let config = &self.home().config;
         config.model.iter().chain(&config.fallback).map(String::as_str)
@@ -231,7 +227,6 @@ impl Host {
 
     /// Returns true if any caller may name this model: its provider is known, or the owner configured it. Other names choose where a
     /// conversation goes (an address), or which file or trace is read (a script, a recording).
-    #[cfg(feature = "home")]
     pub fn is_model_of_owner(&self, model: &str) -> bool {
         let set = env("MAINPATH_MODEL");
         let mut configured = self.configured_models().chain(set.as_deref());

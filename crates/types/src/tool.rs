@@ -78,6 +78,9 @@ pub struct ToolSpec {
     pub rate: Option<RateLimit>,
 }
 
+/// How the names of MCP servers' tools begin: `mcp__SERVER__TOOL`.
+pub const MCP_TOOLS: &str = "mcp__";
+
 /// Other names under which models and rules ask for tools, each with the tool's own name.
 pub const TOOL_ALIASES: [(&str, &str); 9] = [
     ("read", "read_text_file"),

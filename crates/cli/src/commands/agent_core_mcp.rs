@@ -19,6 +19,7 @@ pub async fn serve(workspace: PathBuf) -> Result<Exit, Failure> {
     person_only("serve runs")?;
     let tell = |line: &str| eprintln!("! {}", one_line(line));
     let host = Host::from_home_in(std::slice::from_ref(&workspace), tell).await?;
+    host.bind_keys(None);
     let core = Arc::new(Core { host: host.clone(), workspace });
     let mut signals = Signals::listen()?;
     let done = tokio::select! {
@@ -62,7 +63,7 @@ impl OneTool for Core {
 impl Core {
     async fn execute(&self, arguments: Value) -> Result<Value, String> {
         let request = self.host.read_agent_core(arguments).map_err(in_words)?;
-        let terms = Terms { workspace: self.workspace.clone(), once: None };
+        let terms = Terms { workspace: self.workspace.clone(), once: None, is_permitted: false };
         let run = match self.host.agent_core(&request, terms).await {
             Ok(run) => run,
             Err(Refused::Failed(error)) => return Err(error.message().into()),

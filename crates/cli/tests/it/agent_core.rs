@@ -51,6 +51,10 @@ fn a_request_on_standard_input_is_answered_with_its_outputs_on_standard_output()
 fn as_an_mcp_server_it_is_one_tool_with_the_same_request_and_outputs_and_a_cancelled_call_ends_its_run() {
     let place = Place::new();
     let mut arguments: Value = serde_json::from_slice(&request(&place, READS, json!({}))).unwrap();
+    std::fs::write(place.root().join("slow.toml"), READS.replacen("[[turn]]", "[[turn]]\ndelay_ms = 60000", 1))
+        .unwrap();
+    let slow = format!("scripted:{}", place.root().join("slow.toml").display());
+    place.config(&format!("model = {}\nfallback = [\"{slow}\"]\n", arguments["config"]["model"]));
     let mut client = Client::of(place.command(&["agent-core", "--mcp"]));
     let tools = client.ask("tools/list", json!({}));
     let (tool, schema) = (&tools["tools"][0], place.ok(&["agent-core", "--schema"]));
@@ -65,9 +69,7 @@ fn as_an_mcp_server_it_is_one_tool_with_the_same_request_and_outputs_and_a_cance
         assert!(wrong.as_str().unwrap().contains(field), "{wrong}");
     }
     // One that takes long is given up by its client.
-    let slow = place.root().join("slow.toml");
-    std::fs::write(&slow, READS.replacen("[[turn]]", "[[turn]]\ndelay_ms = 60000", 1)).unwrap();
-    arguments["config"]["model"] = format!("scripted:{}", slow.display()).into();
+    arguments["config"]["model"] = slow.into();
     let call = json!({"name": "agent_core", "arguments": arguments});
     client.send(&json!({"jsonrpc": "2.0", "id": 99, "method": "tools/call", "params": call}));
     wait_until("it has begun", || place.traces().len() == 2);

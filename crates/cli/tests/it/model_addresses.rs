@@ -2,7 +2,7 @@
 
 use crate::mcp_serve::Client;
 use crate::serving::serve_with;
-use crate::support::{Place, bash, scripted, server};
+use crate::support::{Place, bash, finish, scripted, server};
 use mainpath_testkit::model_server::{Answer, ModelServer};
 use serde_json::{Value, json};
 
@@ -102,5 +102,59 @@ fn an_mcp_client_names_no_address_and_no_folder_outside() {
     for (folder, expected) in [("below", place.work.join("below")), (".", place.work.clone())] {
         let started = client.ok("run_start", json!({"task": "go", "workspace": folder}));
         assert_eq!(started["workspace"], json!(expected));
+    }
+}
+
+#[test]
+fn a_request_to_the_agent_core_names_no_address_as_a_tool_and_gets_no_key_for_one_as_a_program() {
+    let place = Place::new();
+    let answer = |said: &str| Answer::text(&json!({"type": "final", "answer": said}).to_string());
+    let (theirs, own) = (theirs(), scripted(vec![answer("Mine."), answer("Mine.")]));
+    place.config(&format!("model = \"{}\"\n[limits]\nmax_turns = 3\n", own.model()));
+    let request = |model: &str, turns: u32| {
+        let config = json!({"model": model, "max_steps": turns, "allowed_tools": ["read_text_file"]});
+        json!({"config": config, "prompt": "hi"})
+    };
+    let mut command = place.command(&["agent-core", "--mcp"]);
+    command.env("MAINPATH_API_KEY", KEY);
+    let mut client = Client::of(command);
+    for model in names(&theirs).iter().map(String::as_str).chain(["scripted:/dev/zero", "playback:x"]) {
+        let (failed, said) = client.call("agent_core", request(model, 2));
+        assert!(failed && said.to_string().contains("/config/model: is not permitted"), "{model}: {said}");
+    }
+    let (failed, said) = client.call("agent_core", request(&own.model(), 4));
+    assert!(failed && said.to_string().contains("/config/max_steps: is beyond [limits]"), "{said}");
+    assert_eq!(client.ok("agent_core", request(&own.model(), 3))["outputs"]["agent_core"]["final_answer"], "Mine.");
+    assert_eq!((theirs.connections(), place.traces().len()), (0, 1));
+
+    let other = scripted(vec![answer("Theirs.")]);
+    for (model, keys) in [(own.model(), vec![Some(format!("Bearer {KEY}"))]), (other.model(), vec![None])] {
+        let mut command = place.command(&["agent-core"]);
+        command.env("MAINPATH_API_KEY", KEY);
+        let done = finish(command, Some(request(&model, 2).to_string().as_bytes()));
+        assert_eq!(done.code, 0, "{done:#?}");
+        let to = if model == own.model() { &own } else { &other };
+        let sent: Vec<_> = to.requests().iter().map(|sent| sent.header("authorization").map(String::from)).collect();
+        assert_eq!(sent[sent.len() - keys.len()..], keys[..], "{model}");
+    }
+}
+
+#[test]
+fn a_request_to_the_agent_core_shows_nothing_of_a_file_that_it_names_as_a_script() {
+    let place = Place::new();
+    std::fs::write(place.root().join("plans.txt"), "turn = the secret plan\n").unwrap();
+    let mut served = serve_with(&place, &[]);
+    let made = place.ok(&["keys", "new", "runs", "--scopes", "read,run"]);
+    served.key = made.split_whitespace().find(|word| word.starts_with("mp_")).unwrap().into();
+    for file in [place.root().join("plans.txt"), place.root().join("none.txt")] {
+        for steps in [0, 2] {
+            let config =
+                json!({"model": format!("scripted:{}", file.display()), "max_steps": steps, "allowed_tools": []});
+            let body = json!({"config": config, "prompt": "hi"}).to_string();
+            let (status, said) = served.ask("POST", "/v1/agent_core/execute", "", &body);
+            assert_eq!(status, if steps == 0 { 422 } else { 403 }, "{said}");
+            let said = said.to_string();
+            assert!(!said.contains("plan") && !said.contains("none.txt"), "{said}");
+        }
     }
 }

@@ -5,10 +5,8 @@ use crate::{Error, Home};
 use mainpath_policy::{Policy, ToolNames};
 use mainpath_runtime::{is_look_back, look_back_tools};
 use mainpath_tools::Tools;
-use mainpath_types::{Origin, RunMode, Spec, ToolSpec};
+use mainpath_types::{MCP_TOOLS, Origin, RunMode, Spec, ToolSpec};
 
-/// How the names of MCP servers' tools begin.
-const MCP: &str = "mcp__";
 /// What reaches the tools of MCP servers where they are many.
 pub const REACHING: [&str; 2] = ["find_tools", "use_tool"];
 
@@ -35,7 +33,7 @@ pub(super) fn allowed(given: Option<&[String]>, home: &Home, tools: &Tools) -> R
         if seen.contains(&own) {
             return Err(wrong(format!("{own} is named twice")));
         }
-        if read.one().is_some() && !own.starts_with(MCP) && !known().any(|tool| tool == own) {
+        if read.one().is_some() && !own.starts_with(MCP_TOOLS) && !known().any(|tool| tool == own) {
             return Err(wrong(format!("{own} is off here")));
         }
         seen.push(own);
@@ -74,7 +72,7 @@ pub(super) fn held_to(allowed: &[String], tools: &Tools) -> Vec<ToolSpec> {
     let read: Vec<ToolNames> = allowed.iter().filter_map(|names| names.parse().ok()).collect();
     let hidden = tools.hidden();
     let is_hidden = |names: &ToolNames| hidden.iter().any(|tool| names.matches(tool));
-    let reaches = allowed.iter().any(|names| names.starts_with(MCP)) || read.iter().any(is_hidden);
+    let reaches = allowed.iter().any(|names| names.starts_with(MCP_TOOLS)) || read.iter().any(is_hidden);
     tools.specs_of(|name| {
         read.iter().any(|names| names.matches(name)) || is_look_back(name) || reaches && REACHING.contains(&name)
     })

@@ -2,12 +2,12 @@
 
 use super::request::{AgentCoreConfig, AgentCoreRequest, Conversation};
 use super::wrong::{Refused, WrongField};
-use crate::agent::{AgentOptions, LimitOptions, Sampling};
+use crate::agent::{AgentOptions, LimitOptions, Sampling, beyond};
 use crate::{Error, ErrorKind, Host, Run};
 use mainpath_policy::ToolNames;
 use mainpath_providers::history::Loose;
 use mainpath_store::Once;
-use mainpath_types::{ApprovalMode, EffectClass, Profile, Protocol, Role};
+use mainpath_types::{ApprovalMode, EffectClass, MCP_TOOLS, Profile, Protocol, Role};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,6 +19,9 @@ pub struct Terms {
     pub workspace: PathBuf,
     /// The caller's own key: asked again under it, it is the same run.
     pub once: Option<Once>,
+    /// True for the owner, and where the caller's rights have been checked: the request may name any model, and any limits. For others it
+    /// names models of known providers and the configured ones, and stays within `[limits]` of the configuration.
+    pub is_permitted: bool,
 }
 
 impl Host {
@@ -31,7 +34,10 @@ impl Host {
         };
         let config = &request.config;
         wrong.extend(wrong_tools(self, config.allowed_tools.iter().map(String::as_str).enumerate()));
-        wrong.extend(wrong_model(self, &config.model));
+        wrong.extend(match terms.is_permitted {
+            true => wrong_model(self, &config.model).into_iter().collect(),
+            false => not_permitted(self, config),
+        });
         let Some(task) = task.filter(|_| wrong.is_empty()) else { return Err(Refused::Fields(wrong)) };
         let mut agent = self.agent(&config.model).options(options(config)).workspace(&terms.workspace);
         agent = agent.approvals(ApprovalMode::Deny).without_memory();
@@ -77,7 +83,8 @@ impl Host {
         let allowed = of("allowed_tools").and_then(Value::as_array).into_iter().flatten().enumerate();
         let allowed = allowed.filter_map(|(at, tool)| Some((at, tool.as_str()?)));
         let model = of("model").and_then(Value::as_str).filter(|model| !model.is_empty());
-        let model = model.and_then(|model| wrong_model(self, model));
+        // Who asks may not be permitted to name another: nothing is read, nor said of a file.
+        let model = model.filter(|model| self.is_model_of_owner(model)).and_then(|model| wrong_model(self, model));
         task.into_iter().chain(wrong_tools(self, allowed)).chain(model).collect()
     }
 }
@@ -138,7 +145,7 @@ fn wrong_tools<'a>(host: &Host, allowed: impl Iterator<Item = (usize, &'a str)>)
         if seen.contains(&own) {
             return Some(format!("{own} is named twice"));
         }
-        if read.one().is_some() && !own.starts_with("mcp__") && !known().any(|tool| tool == own) {
+        if read.one().is_some() && !own.starts_with(MCP_TOOLS) && !known().any(|tool| tool == own) {
             return Some(format!("{own} is off here"));
         }
         seen.push(own);
@@ -157,6 +164,32 @@ fn asking(host: &Host) -> Vec<String> {
 fn wrong_model(host: &Host, model: &str) -> Option<WrongField> {
     let error = host.check_model(model).err().filter(|error| error.kind() != ErrorKind::Auth)?;
     Some(WrongField::new("/config/model", error.message()))
+}
+
+/// What only the owner may ask for. The caller's own model may have written the request.
+fn not_permitted(host: &Host, config: &AgentCoreConfig) -> Vec<WrongField> {
+    let model = match host.is_model_of_owner(&config.model) {
+        true => wrong_model(host, &config.model),
+        false => {
+            let why = "is not permitted: name a model of a known provider, or one of config.toml";
+            Some(WrongField::new("/config/model", why))
+        }
+    };
+    let limit = beyond(&limits(config), host.home()).map(|name| {
+        WrongField::new(pointer_of(name), "is beyond [limits] of config.toml, which only its owner may change")
+    });
+    model.into_iter().chain(limit).collect()
+}
+
+/// The field of a request that sets a limit. `name`: as in `[limits]`.
+pub fn pointer_of(name: &str) -> &'static str {
+    match name {
+        "turns" => "/config/max_steps",
+        "calls" => "/config/max_tool_calls",
+        "tokens" => "/config/total_token_budget",
+        "time" => "/config/timeout",
+        _ => "/config/single_call_timeout",
+    }
 }
 
 /// The limits that a request sets.

@@ -5,7 +5,7 @@ mod outputs;
 mod request;
 mod wrong;
 
-pub use execute::{Terms, limits};
+pub use execute::{Terms, limits, pointer_of};
 pub use outputs::{Action, AgentCoreOutput, Executed, Outputs, Step, UsedTool};
 pub use request::{AgentCoreConfig, AgentCoreRequest, Conversation, PrimaryOutput};
 pub use wrong::{Refused, WrongField};

@@ -5,7 +5,7 @@ use crate::rules::Sources;
 use mainpath_policy::{CallFacts, Policy, Rules, judge};
 use mainpath_runtime::CallTerms;
 use mainpath_tools::{Planned, Tools, Workspace};
-use mainpath_types::{CallId, Decision, Destination, EffectClass, Origin, RunRules, Spec, Verdict};
+use mainpath_types::{CallId, Decision, Destination, EffectClass, MCP_TOOLS, Origin, RunRules, Spec, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -205,7 +205,7 @@ impl PastJudge {
         if self.tools.resolve(&tool).is_some() {
             return Err(Unjudged::Arguments);
         }
-        if !tool.starts_with("mcp__") {
+        if !tool.starts_with(MCP_TOOLS) {
             return Err(Unjudged::ToolGone);
         }
         let known = spec.tools.iter().find(|known| known.name == tool);

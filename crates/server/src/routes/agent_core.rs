@@ -11,7 +11,7 @@ use crate::route::{Gives, Route, documented, group};
 use crate::stream::{Feed, Frame, Wanted, sse};
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, header};
-use mainpath::agent_core::{AgentCoreRequest, Executed, Refused, Terms, WrongField, limits};
+use mainpath::agent_core::{AgentCoreRequest, Executed, Refused, Terms, WrongField, limits, pointer_of};
 use mainpath::{Error, Host, Trace};
 use serde_json::{Value, json};
 
@@ -61,15 +61,10 @@ fn besides(host: &Host, body: &Value) -> Vec<FieldProblem> {
 }
 
 async fn execute(call: Call<Nothing, AgentCoreRequest>) -> Result<Response<Body>, Problem> {
-    let terms = Terms { workspace: call.app.workspace(&call.who, None)?, once: call.once()? };
+    // Checked in the next two lines.
+    let terms = Terms { workspace: call.app.workspace(&call.who, None)?, once: call.once()?, is_permitted: true };
     check_model(&call, &call.body.config.model)?;
-    check_limits(&call, &limits(&call.body.config), |name| match name {
-        "turns" => "/config/max_steps",
-        "calls" => "/config/max_tool_calls",
-        "tokens" => "/config/total_token_budget",
-        "time" => "/config/timeout",
-        _ => "/config/single_call_timeout",
-    })?;
+    check_limits(&call, &limits(&call.body.config), pointer_of)?;
     let slot = call.app.runs.room(&call.host)?;
     let run = call.host.agent_core(&call.body, terms).await?;
     let trace = run.trace().clone();
