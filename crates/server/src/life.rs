@@ -243,6 +243,13 @@ impl Runs {
         Some(trace).filter(|_| is_open)
     }
 
+    /// Has a run that was cut off be found again, as nothing came of the request that found it.
+    pub fn put_back_cut_off(&self, host: &Host, request: String, trace: TraceId) {
+        if let Some(going) = self.homes().get_mut(&host.home().data) {
+            going.cut_off.entry(request).or_insert(trace);
+        }
+    }
+
     fn is_followed(&self, host: &Host, trace: &TraceId) -> bool {
         self.homes().get(&host.home().data).is_some_and(|going| going.followed.contains(trace))
     }

@@ -178,10 +178,15 @@ fn a_stream_ends_with_an_error_frame_when_the_server_stops() {
 fn a_client_that_declares_no_retry_gets_a_new_run_that_names_the_one_cut_off() {
     let (place, gate) = (Place::new(), Gate::default());
     let (model, served) = (writing(&gate), serve(&place));
-    let address = served.address.clone();
+    let (address, folder, away) = (served.address.clone(), place.work.join("sub"), place.work.join("away"));
+    std::fs::create_dir(&folder).unwrap();
     let ask = |served: &Served, more: &str| {
         let body = json!({"model": model.model(), "messages": [{"role": "user", "content": "Write."}]}).to_string();
-        let head = format!("authorization: Bearer {}\r\nmainpath-approvals: yes\r\n{more}", served.key);
+        let head = format!(
+            "authorization: Bearer {}\r\nmainpath-approvals: yes\r\nmainpath-workspace: {}\r\n{more}",
+            served.key,
+            folder.display()
+        );
         let mut command = Command::new("curl");
         command.args([
             "-si",
@@ -203,17 +208,22 @@ fn a_client_that_declares_no_retry_gets_a_new_run_that_names_the_one_cut_off() {
     first.end();
     gate.open();
     let served = serve_at(&place, &address);
+    // A request that is refused takes nothing away.
+    std::fs::rename(&folder, &away).unwrap();
+    let done = ask(&served, "x-stainless-retry-count: 0").end();
+    assert!(done.out.starts_with("HTTP/1.1 4"), "{done:#?}");
+    std::fs::rename(&away, &folder).unwrap();
     // Another key, body or conversation is another request; this one has a new run.
     let done = ask(&served, "x-stainless-retry-count: 0").end();
     assert!(
         done.out.starts_with("HTTP/1.1 200") && done.out.contains(&format!("mainpath-cut-off: {cut}\r\n")),
         "{done:#?}"
     );
-    assert_eq!((place.traces().len(), place.text("effects").lines().count()), (2, 4));
+    assert_eq!((place.traces().len(), place.text("sub/effects").lines().count()), (2, 4));
     // It is found once, and the next one is a plain new run.
     let done = ask(&served, "x-stainless-retry-count: 2").end();
     assert!(done.out.starts_with("HTTP/1.1 200") && !done.out.contains("mainpath-cut-off"), "{done:#?}");
-    assert_eq!((place.traces().len(), place.text("effects").lines().count()), (3, 7));
+    assert_eq!((place.traces().len(), place.text("sub/effects").lines().count()), (3, 7));
 }
 
 #[test]

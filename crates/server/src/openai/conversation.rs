@@ -119,22 +119,42 @@ fn approvals<Q, B>(call: &Call<Q, B>) -> Result<ApprovalMode, Problem> {
     }
 }
 
-/// Begins the run that a request asks for. Errors: what cannot be used, or the conversation cannot go on.
+/// Begins the run that a request asks for. Errors: what cannot be used, or the conversation cannot go on; a run that was cut off is found
+/// by the next request again.
 pub async fn begin<Q, B>(call: &Call<Q, B>, wanted: WantedRun) -> Result<BegunRun, Problem> {
+    let Some(request) = dependent(call, wanted.background) else { return begin_anew(call, &wanted, None).await };
+    let runs = &call.app.runs;
+    let Some(trace) = runs.take_cut_off(&call.host, &request, call.app.now()).await else {
+        return begin_anew(call, &wanted, Some(&request)).await;
+    };
+    let id = trace.id().clone();
+    let begun = match is_retry(call) {
+        true => join(call, trace, &request).await,
+        false => begin_anew(call, &wanted, Some(&request)).await,
+    };
+    match begun {
+        Ok(begun) if begun.id.trace == id => Ok(begun),
+        Ok(begun) => Ok(BegunRun { cut_off: Some(id), ..begun }),
+        Err(problem) => {
+            runs.put_back_cut_off(&call.host, request, id);
+            Err(problem)
+        }
+    }
+}
+
+/// Continues a run that was cut off, for the client that waited for it.
+async fn join<Q, B>(call: &Call<Q, B>, trace: Trace, request: &str) -> Result<BegunRun, Problem> {
+    let _slot = call.app.runs.room(&call.host)?;
+    call.check_drive(&trace).await?;
+    let number = trace.state().await?.counts.runs;
+    let run = trace.follow_run(number).await?;
+    call.app.runs.drive(&call.host, &trace).await?;
+    begun_as(call, run, number, Some(request)).await
+}
+
+async fn begin_anew<Q, B>(call: &Call<Q, B>, wanted: &WantedRun, request: Option<&str>) -> Result<BegunRun, Problem> {
     let session = header(call, "Mainpath-Session")?;
     let slot = call.app.runs.room(&call.host)?;
-    let request = dependent(call, wanted.background);
-    let cut_off = match &request {
-        Some(request) => call.app.runs.take_cut_off(&call.host, request, call.app.now()).await,
-        None => None,
-    };
-    if let Some(trace) = cut_off.as_ref().filter(|_| is_retry(call)) {
-        call.check_drive(trace).await?;
-        let number = trace.state().await?.counts.runs;
-        let run = trace.follow_run(number).await?;
-        call.app.runs.drive(&call.host, trace).await?;
-        return begun_as(call, run, number, request.as_deref()).await;
-    }
     // Until its run has begun, so that each request has the answer to what it said, and a name becomes one conversation.
     let line = wanted.previous.as_ref().map(|previous| previous.trace.to_string()).or(session.map(String::from));
     let _turn = match line {
@@ -150,18 +170,17 @@ pub async fn begin<Q, B>(call: &Call<Q, B>, wanted: WantedRun) -> Result<BegunRu
             let trace = call.trace_of(&previous.trace).await.map_err(|_| none())?;
             call.check_drive(&trace).await?;
             let record = trace.run_record(previous.run).await.map_err(|_| none())?;
-            check_settings(call, &wanted, &record)?;
+            check_settings(call, wanted, &record)?;
             let text = wanted.sent.news()?;
             let once = call.once()?;
             let trace = once.clone().map_or_else(|| trace.clone(), |once| trace.once(once));
             let trace = trace.after_run(previous.run).await?;
             once.map_or_else(|| trace.clone(), |once| trace.once(once)).say(text).await?
         }
-        (None, Some(name)) => in_session(call, &wanted, name).await?,
-        (None, None) => start(call, &wanted).await?,
+        (None, Some(name)) => in_session(call, wanted, name).await?,
+        (None, None) => start(call, wanted).await?,
     };
-    let begun = begun(call, slot, run, request.as_deref()).await?;
-    Ok(BegunRun { cut_off: cut_off.map(|trace| trace.id().clone()), ..begun })
+    begun(call, slot, run, request).await
 }
 
 /// Follows a run up to its beginning. Errors: what was said was refused.
