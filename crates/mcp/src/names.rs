@@ -42,6 +42,32 @@ pub(crate) fn tool(prefix: &str, name: &str) -> String {
     }
 }
 
+/// Verbs that tools which only read begin with.
+const READING: [&str; 10] = ["get", "list", "read", "search", "find", "view", "fetch", "lookup", "count", "describe"];
+/// Words after which a name may say more than that: other verbs, and what joins one.
+const ACTING: [&str; 28] = [
+    "add", "and", "append", "clear", "create", "delete", "edit", "execute", "insert", "move", "or", "pay", "post",
+    "publish", "put", "remove", "replace", "run", "send", "set", "share", "submit", "sync", "then", "transfer",
+    "update", "upload", "write",
+];
+
+/// Returns true if a tool's name says that it reads, and nothing else: `get_user`, `listFiles`, not `get_and_delete`.
+pub(crate) fn reads(name: &str) -> bool {
+    let mut spaced = String::new();
+    let mut was_lower = false;
+    for letter in name.chars() {
+        if !letter.is_alphanumeric() || was_lower && letter.is_uppercase() {
+            spaced.push(' ');
+        }
+        was_lower = letter.is_lowercase();
+        if letter.is_alphanumeric() {
+            spaced.extend(letter.to_lowercase());
+        }
+    }
+    let mut words = spaced.split_whitespace();
+    words.next().is_some_and(|verb| READING.contains(&verb)) && !words.any(|word| ACTING.contains(&word))
+}
+
 /// Whether something can stand before the names of a server's tools: up to 32 letters, digits, `_` and `-`, a letter or `_`
 /// first.
 pub(crate) fn is_prefix(text: &str) -> bool {
@@ -108,6 +134,28 @@ mod tests {
         }
         for (pattern, name) in [("", "a"), ("a", "ab"), ("a*c", "ab"), ("*b*d", "abc"), ("a*a", "a"), ("a*b*b", "ab")] {
             assert!(!fits(pattern, name), "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn a_name_says_that_a_tool_reads_by_its_first_word_if_no_other_verb_joins_it() {
+        for name in ["get_user", "listFiles", "search-emails", "READ", "describe.table", "fetch"] {
+            assert!(reads(name), "{name}");
+        }
+        for name in [
+            "",
+            "_",
+            "getter",
+            "send_get",
+            "list_add_item",
+            "readWrite",
+            "get_and_delete",
+            "findThenReplace",
+            "listen",
+            "check_in",
+            "reading",
+        ] {
+            assert!(!reads(name), "{name}");
         }
     }
 }

@@ -123,12 +123,23 @@ fn offer(server: &Arc<Server>, tool: Tool) -> Result<(String, Offer), String> {
         text => text,
     };
     let effect = effect(tool.annotations.as_ref(), configured.entry.trust_annotations);
-    let says_read_only = tool.annotations.as_ref().is_some_and(|hints| hints.read_only_hint == Some(true));
+    let says_read_only = says_read_only(&tool);
     let remote = Remote { server: Arc::clone(server), name: tool.name.into_owned(), promised };
     Ok((
         name,
         Offer { doc: ToolDoc { says_read_only, ..doc(server, described, effect) }, schema, tool: Arc::new(remote) },
     ))
+}
+
+/// Returns true if its server says that a tool only reads: by its mark, or, where it marks nothing, by the tool's name. This opens nothing: it
+/// only decides which arguments are checked for where a call goes.
+fn says_read_only(tool: &Tool) -> bool {
+    let hints = tool.annotations.as_ref();
+    match hints.map(|hints| (hints.read_only_hint, hints.destructive_hint)) {
+        Some((Some(reads), _)) => reads,
+        Some((None, Some(true))) => false,
+        Some((None, _)) | None => names::reads(&tool.name),
+    }
 }
 
 /// What a tool can do. What a server says of itself is believed only where the person says so.

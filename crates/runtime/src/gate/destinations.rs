@@ -7,6 +7,7 @@
 
 mod arguments;
 mod days;
+mod described;
 mod flow;
 mod forms;
 mod lines;
@@ -17,12 +18,13 @@ mod yaml;
 use crate::gate::fold::folded;
 use arguments::{Candidate, Kind, collect};
 use days::{Day, days};
+use described::Described;
 use forms::{
     AT, addresses, is_address, is_host, is_id, is_telling, is_time, is_title, is_web, normal, reads_place, squeezed,
     words,
 };
 use mainpath_policy::CallFacts;
-use mainpath_types::{CallId, Destination, EffectClass, Origin};
+use mainpath_types::{CallId, Destination, EffectClass, Origin, ToolSpec};
 use records::{Passage, Records};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
@@ -136,6 +138,14 @@ impl Destinations {
     /// Takes in a text that somebody wrote outside of any call.
     pub fn note_text(&mut self, text: &str) {
         self.keep(None, text, HashSet::new(), None);
+    }
+
+    /// Takes in how a server describes a tool: the addresses that its words name. The values that it offers for an argument are its own.
+    pub fn note_description(&mut self, tool: &ToolSpec) {
+        let mut described = Described { addresses: addresses(&tool.description), ..Described::default() };
+        described.look(&tool.input_schema);
+        self.fields.extend(described.offered.iter().map(|value| normal(value)));
+        self.note_text(&described.addresses.join("\n"));
     }
 
     /// Takes in that something was shown whose words are not known: an image, a sound, a document.

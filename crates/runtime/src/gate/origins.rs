@@ -11,8 +11,8 @@ use crate::prompt::notes::parted;
 use crate::prompt::texts::{load, parts};
 use mainpath_store::{ScopedStore, StoreError};
 use mainpath_types::{
-    ApprovalGranted, CallId, CallResolved, Decision, EventKind, MessageQueued, ModelFinished, Origin, Part, Principal,
-    RecordedCall, RewindRequested, Role, TraceId,
+    ApprovalGranted, CallId, CallResolved, Decision, EventKind, MCP_TOOLS, MessageQueued, ModelFinished, Origin, Part,
+    Principal, RecordedCall, RewindRequested, Role, TraceId,
 };
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -73,6 +73,8 @@ impl Origins {
                     _ => self.destinations.note_text(text),
                 }
             }
+            let of_servers = data.spec.tools.iter().filter(|tool| tool.name.starts_with(MCP_TOOLS));
+            of_servers.for_each(|tool| self.destinations.note_description(tool));
         }
         if let EventKind::Injected(data) = kind {
             data.hooks.iter().for_each(|said| self.note(Origin::Message, &said.text));
