@@ -53,8 +53,8 @@ pub fn not_given(verdict: &Verdict) -> Option<&str> {
     verdict.reason.split('"').nth(1).filter(|_| is_it)
 }
 
-/// The rule by which changes are denied in a non-interactive run.
-const HEADLESS: &str = "builtin.headless";
+/// The rule by which calls are denied in a non-interactive run that a person could approve.
+pub const HEADLESS: &str = "builtin.headless";
 /// The rule by which calls are denied of tools that the run was not given.
 const NOT_GIVEN: &str = "builtin.allowed-tools";
 

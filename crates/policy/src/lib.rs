@@ -35,8 +35,8 @@ pub use facts::{CallFacts, PathFact, UrlFact};
 pub use file::{PolicyError, policy_examples, with_preset};
 pub use grant::{Attempt, Grant};
 pub use judge::{
-    AppliedRule, BY_YES, Explanation, NON_INTERACTIVE, PartVerdict, Rules, explain, is_asked_by_default, is_unattended,
-    judge, judge_found, not_given,
+    AppliedRule, BY_YES, Explanation, HEADLESS, NON_INTERACTIVE, PartVerdict, Rules, explain, is_asked_by_default,
+    is_unattended, judge, judge_found, not_given,
 };
 pub use narrow::{EVERY_FILE_HERE, RuleText, is_for_files_here, narrowest};
 pub use pattern::{AddressRule, Folders, OWN_TOOLS};

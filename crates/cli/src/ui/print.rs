@@ -10,6 +10,7 @@ use crate::ui::term::width::cut;
 use crate::ui::text::{count, gist, pins_went, plain, short, span, spent, were};
 use crate::ui::told::{self, changed, changes, limits, plans, unsent, why_ended};
 use mainpath::core::{EffectKey, State};
+use mainpath::policy::HEADLESS;
 use mainpath::runtime::wire::Projector;
 use mainpath::runtime::{Live, Streamed, rest_of};
 use mainpath::store::scheduler::system_clock;
@@ -370,11 +371,12 @@ impl Printer {
                     (Some((Resolution::Denied, reason)), Some(verdict)) => {
                         let trace = &self.projector.state().trace;
                         // The words are for the model as well, which has no terminal.
-                        let how = match reason.strip_suffix("approve this call later.") {
-                            Some(before) => format!(
-                                "{before}approve this call later: mainpath approve {trace} --call {call} && mainpath resume {trace}"
+                        let how = match verdict.rule == HEADLESS {
+                            true => format!(
+                                "{}: mainpath approve {trace} --call {call} && mainpath resume {trace}",
+                                reason.trim_end_matches('.')
                             ),
-                            None => reason.to_string(),
+                            false => reason.to_string(),
                         };
                         self.line("✗", &format!("denied by {}: {how}", verdict.rule));
                     }
