@@ -3,7 +3,7 @@
 use crate::support::*;
 use mainpath_runtime::*;
 use mainpath_store::{Faulty, MemoryStore, Store};
-use mainpath_tools::{AgentTool, Fut, Tool, Tools};
+use mainpath_tools::{AgentTool, Defined, DynTool, Fut, Tool, ToolContext, ToolDoc, Tools};
 use mainpath_types::*;
 use serde_json::{Value, json};
 use std::future::pending;
@@ -21,6 +21,8 @@ enum Wait {
     RateLimit,
     Question,
     Approval,
+    /// A server's tool that a person has approved: its server does not say how it is defined now.
+    Definition,
     LocalChild,
     /// An agent on another machine whose log ends in the middle of its run.
     RemoteChild,
@@ -62,6 +64,7 @@ const ALL: &[Wait] = &[
     RateLimit,
     Question,
     Approval,
+    Definition,
     LocalChild,
     RemoteChild,
     SilentServer,
@@ -88,7 +91,7 @@ impl Wait {
             Model | Hook(_) | ContextHook if self == Hook(HookPoint::AfterTool) => &[Stop, Interrupt, TimeLimit],
             Hook(HookPoint::RunEnd) => &[Stop],
             Model | Hook(_) | ContextHook => &[Stop, TimeLimit],
-            Tool => &[Stop, Interrupt, TimeLimit],
+            Tool | Definition => &[Stop, Interrupt, TimeLimit],
             RetryPause | RateLimit => &[Stop, TimeLimit, Shutdown],
             Question | Approval => &[Stop, Shutdown],
             LocalChild => &[Stop, Interrupt, TimeLimit],
@@ -119,6 +122,17 @@ impl HookRunner for Silent {
     }
 }
 
+impl DynTool for Silent {
+    fn defined(&self) -> Fut<'_, Defined> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Box::pin(pending())
+    }
+
+    fn run<'a>(&'a self, _: &'a ToolContext, _: Value) -> Fut<'a, ToolOutput> {
+        Box::pin(async { ToolOutput::text("done") })
+    }
+}
+
 impl mainpath_runtime::ContextHook for Silent {
     fn text<'a>(&'a self, _: &'a Value) -> Fut<'a, Result<String, String>> {
         self.0.fetch_add(1, Ordering::SeqCst);
@@ -141,6 +155,7 @@ fn brain(wait: Wait) -> Arc<Brain> {
             (Tool, []) => calling(&[("patient", "a")]),
             (RateLimit, []) => calling(&[("look", "a"), ("look", "b")]),
             (Question, []) => calling(&[("ask", "a")]),
+            (Definition, []) => calling(&[("served", "a")]),
             (LocalChild, []) if is_child => Thought::Hang,
             (RemoteGrandchild, []) if is_child => agent(&hands_on("Do it.")),
             (LocalChild | RemoteGrandchild, []) => agent(&json!({"task": "Do it as a child."})),
@@ -212,13 +227,18 @@ impl Waiting {
             _ => Hooks::default(),
         };
         let (config, tools) = config(&place, &server);
+        if wait == Definition {
+            let doc = ToolDoc::new("A tool of a server.", EffectClass::SideEffecting);
+            let schema = json!({"properties": {"key": {"type": "string"}}});
+            tools.put("served", doc, schema, Arc::new(Silent(Arc::clone(&hooked)))).unwrap();
+        }
         let runtime = Runtime::new(Config { hooks, ..config });
         let mut spec = Spec { tools: tools.specs(), ..place.spec() };
         spec.limits.model_retries = 50;
         spec.limits.run_timeout_ms = is_limited.then_some(LIMIT.as_millis() as u64);
         match wait {
             RemoteGrandchild => spec.limits.children.depth = 2,
-            Approval => spec.mode = ApprovalMode::Ask,
+            Approval | Definition => spec.mode = ApprovalMode::Ask,
             Wait::ContextHook => {
                 spec.limits.inject_every = Some(1);
                 spec.context_hooks = vec!["news".into()];
@@ -253,7 +273,12 @@ impl Waiting {
                     RateLimit => log.iter().any(delayed),
                     Question | Approval => matches!(*phases.borrow(), Phase::Parked(_)),
                     SixRemote => asked == 6,
-                    Hook(_) | Wait::ContextHook => self.hooked.load(Ordering::SeqCst) > 0,
+                    Definition if matches!(*phases.borrow(), Phase::Parked(_)) => {
+                        let call = Self::asked_about(&log);
+                        self.runtime.send(&local(), &id("t"), &Mail::approve(call)).await.unwrap();
+                        false
+                    }
+                    Hook(_) | Wait::ContextHook | Definition => self.hooked.load(Ordering::SeqCst) > 0,
                     RemoteChild | RemotePause | SilentServer | SlowStart | Unreachable | RemoteGrandchild
                     | Continued => asked == 1,
                 };
@@ -300,6 +325,15 @@ impl Waiting {
             return Ok(());
         }
         Err(format!("it still waits: {}", names(&self.place.log(&id("t")).await)))
+    }
+
+    /// The call that waits for an approval.
+    fn asked_about(log: &[Event]) -> CallId {
+        let asked = log.iter().find_map(|event| match &event.kind {
+            EventKind::ModelFinished(data) => data.calls().next().map(|call| call.id),
+            _ => None,
+        });
+        asked.unwrap()
     }
 
     /// The call that waits.
