@@ -55,3 +55,23 @@ fn what_is_no_name_is_refused() {
     }
     agent.takes(name(&"名".repeat(LONGEST_NAME), None));
 }
+
+#[test]
+fn a_task_names_its_trace_by_its_first_words() {
+    for (task, name) in [
+        ("Fix the parser", "Fix the parser"),
+        ("  \n# Fix the parser.\nIt fails on tabs.", "Fix the parser"),
+        ("Fix the parser. It fails on tabs.", "Fix the parser"),
+        ("Fix the parser of config.toml, which fails on tabs", "Fix the parser of config.toml"),
+        ("把这个项目的 Docker 构建速度优化一下，然后写一份报告给我看看好吗", "把这个项目的 Docker 构建速度优化一下"),
+        ("Fix, then test, the parser of that old configuration", "Fix, then test, the parser of that old"),
+        ("优化构建。然后写报告", "优化构建"),
+        ("Use {{secret:TOKEN}} to log in", "Use to log in"),
+        ("{{secret:TOKEN", ""),
+        ("…?!", ""),
+        ("", ""),
+    ] {
+        assert_eq!(short_name(task), name, "{task:?}");
+    }
+    assert_eq!(short_name(&"x".repeat(100)).len(), 40);
+}

@@ -152,3 +152,22 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_ratio_is_learned_on_the_safe_side_and_never_from_little() {
+    let mut scale = Scale { margin: 25, learned: None };
+    assert_eq!((scale.real(1_000), scale.estimated(12_500)), (1_250, 10_000));
+    scale.learn(900, 9_000);
+    assert_eq!(scale.learned, None, "too short to tell");
+    scale.learn(10_000, 20_000);
+    assert_eq!((scale.learned, scale.real(1_000), scale.estimated(14_336)), (Some(2_100), 2_100, 6_826));
+    scale.learn(10_000, 10_000);
+    assert_eq!(scale.learned, Some((2_100 * 3 + 1_050) / 4), "a smaller one counts a quarter");
+    scale.learn(10_000, 40_000);
+    assert_eq!(scale.learned, Some(4_200), "a larger one at once");
+    scale.learn(1_000, u64::MAX);
+    assert_eq!(scale.learned, Some(8_000));
+    let mut coarse = Scale::default();
+    coarse.learn(10_000, 5_000);
+    assert_eq!((coarse.real(100), coarse.estimated(100)), (100, 100), "never below the estimate");
+}

@@ -4,6 +4,7 @@ use crate::support::*;
 use mainpath_core::*;
 use mainpath_testkit::world::spec;
 use mainpath_types::*;
+use serde_json::json;
 use std::sync::Arc;
 
 /// An agent at its first request, with these limits on one of its tools.
@@ -187,4 +188,50 @@ fn an_approval_says_when_it_comes_too_late() {
     assert_eq!(due(&agent), [None; 4]);
     let asked = Agent::calling(no_limits(), &[planned("bash", Decision::Ask)]);
     assert_eq!(approval_due(asked.state(), call("2.0")), None, "for as long as it takes");
+}
+
+#[test]
+fn no_window_of_that_time_holds_more_calls_wherever_it_begins() {
+    for limit in [(2, 10_000), (1, 700), (3, 1_000), (7, 50)].map(|(calls, per_ms)| RateLimit { calls, per_ms }) {
+        let (mut window, mut starts, mut now) = (Window::default(), Vec::new(), 5_000);
+        for step in 0..200 {
+            // Calls come in bursts and with pauses.
+            now += [0, 0, 1, limit.per_ms / 3, limit.per_ms * 2][step % 5];
+            now = window.wait(limit, now).unwrap_or(now);
+            assert_eq!(window.wait(limit, now), None);
+            window.take(limit, now);
+            starts.push(now);
+        }
+        for start in &starts {
+            let within = starts.iter().filter(|other| (*start..start + limit.per_ms).contains(other)).count();
+            assert!(within <= limit.calls as usize, "{limit:?}: {within} calls from {start} on");
+        }
+        assert!(json!(window).as_array().unwrap().len() <= limit.calls as usize);
+    }
+}
+
+#[test]
+fn as_many_as_the_limit_start_at_once_and_the_next_when_the_first_has_left() {
+    let limit = RateLimit { calls: 2, per_ms: 10_000 };
+    let mut window = Window::default();
+    let mut at = |now| {
+        let wait = window.wait(limit, now);
+        window.take(limit, wait.unwrap_or(now));
+        wait
+    };
+    assert_eq!([at(0), at(4_000), at(5_000), at(11_000)], [None, None, Some(10_000), Some(14_000)]);
+}
+
+#[test]
+fn odd_limits_and_times_never_fail() {
+    for (limit, wait) in [
+        (RateLimit { calls: 0, per_ms: 0 }, None),
+        (RateLimit { calls: u32::MAX, per_ms: Millis::MAX }, None),
+        (RateLimit { calls: 0, per_ms: Millis::MAX }, Some(Millis::MAX)),
+    ] {
+        let mut window = Window::default();
+        window.take(limit, Millis::MAX);
+        window.take(limit, 0);
+        assert_eq!(window.wait(limit, 0), wait, "{limit:?}");
+    }
 }
