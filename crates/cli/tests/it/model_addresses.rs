@@ -110,7 +110,7 @@ fn a_request_to_the_agent_core_names_no_address_as_a_tool_and_gets_no_key_for_on
     let place = Place::new();
     let answer = |said: &str| Answer::text(&json!({"type": "final", "answer": said}).to_string());
     let (theirs, own) = (theirs(), scripted(vec![answer("Mine."), answer("Mine.")]));
-    place.config(&format!("model = \"{}\"\n[limits]\nmax_turns = 3\n", own.model()));
+    place.config(&format!("model = \"{}\"\n[limits]\nmax_turns = 3\nobservation_max_len = 50\n", own.model()));
     let request = |model: &str, turns: u32| {
         let config = json!({"model": model, "max_steps": turns, "allowed_tools": ["read_text_file"]});
         json!({"config": config, "prompt": "hi"})
@@ -124,6 +124,13 @@ fn a_request_to_the_agent_core_names_no_address_as_a_tool_and_gets_no_key_for_on
     }
     let (failed, said) = client.call("agent_core", request(&own.model(), 4));
     assert!(failed && said.to_string().contains("/config/max_steps: is beyond [limits]"), "{said}");
+    let mut long = request(&own.model(), 4);
+    long["config"]["observation_max_len"] = 51.into();
+    let said = client.call("agent_core", long).1.to_string();
+    assert!(
+        ["max_steps", "observation_max_len"].iter().all(|name| said.contains(&format!("/config/{name}: is beyond"))),
+        "{said}"
+    );
     assert_eq!(client.ok("agent_core", request(&own.model(), 3))["outputs"]["agent_core"]["final_answer"], "Mine.");
     assert_eq!((theirs.connections(), place.traces().len()), (0, 1));
 

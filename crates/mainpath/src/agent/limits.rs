@@ -27,8 +27,8 @@ pub(super) fn set_limits(limits: &mut Limits, given: &LimitOptions) {
     *limits = std::mem::take(limits).without_zeros();
 }
 
-/// Which of the limits that a caller sets, by its name among [`LimitOptions`], goes beyond one that a home's configuration sets.
-pub fn beyond(given: &LimitOptions, home: &Home) -> Option<&'static str> {
+/// The limits that a caller sets, by their names among [`LimitOptions`], that go beyond what a home's configuration sets.
+pub fn beyond(given: &LimitOptions, home: &Home) -> Vec<&'static str> {
     let mut kept = Limits::default();
     home.config.limits.set(&mut kept);
     let of = |number: Option<u32>| number.map(u64::from);
@@ -43,12 +43,14 @@ pub fn beyond(given: &LimitOptions, home: &Home) -> Option<&'static str> {
         ("call_time", given.call_time.map(ms), kept.call_timeout_ms),
         ("approval_time", given.approval_time.map(ms), kept.approval_timeout_ms),
         ("repeated_failures", of(given.repeated_failures), of(kept.repeated_failures)),
+        ("observation_chars", of(given.observation_chars), of(kept.observation_chars)),
     ];
     // 0 is no limit.
     let is_beyond = |given: u64, kept: u64| kept > 0 && (given == 0 || given > kept);
     all.into_iter()
-        .find(|(_, given, kept)| given.zip(*kept).is_some_and(|(given, kept)| is_beyond(given, kept)))
+        .filter(|(_, given, kept)| given.zip(*kept).is_some_and(|(given, kept)| is_beyond(given, kept)))
         .map(|(name, ..)| name)
+        .collect()
 }
 
 /// The limits that the configuration and the caller set on single tools. Errors: a rate names no tool that there is, or one twice.

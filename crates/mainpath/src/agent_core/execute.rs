@@ -175,10 +175,10 @@ fn not_permitted(host: &Host, config: &AgentCoreConfig) -> Vec<WrongField> {
             Some(WrongField::new("/config/model", why))
         }
     };
-    let limit = beyond(&limits(config), host.home()).map(|name| {
+    let limits = beyond(&limits(config), host.home()).into_iter().map(|name| {
         WrongField::new(pointer_of(name), "is beyond [limits] of config.toml, which only its owner may change")
     });
-    model.into_iter().chain(limit).collect()
+    model.into_iter().chain(limits).collect()
 }
 
 /// The field of a request that sets a limit. `name`: as in `[limits]`.
@@ -188,6 +188,7 @@ pub fn pointer_of(name: &str) -> &'static str {
         "calls" => "/config/max_tool_calls",
         "tokens" => "/config/total_token_budget",
         "time" => "/config/timeout",
+        "observation_chars" => "/config/observation_max_len",
         _ => "/config/single_call_timeout",
     }
 }

@@ -214,6 +214,7 @@ impl NewAgent {
             "time" => "/limits/timeout_s",
             "call_time" => "/limits/call_timeout_s",
             "approval_time" => "/limits/approval_timeout_s",
+            "observation_chars" => "/limits/observation_max_len",
             _ => "/limits/repeated_failures",
         };
         check_limits(call, &self.limits.options(), pointer)
@@ -339,7 +340,7 @@ pub fn check_limits<Q, B>(
     pointer: impl FnOnce(&str) -> &'static str,
 ) -> Result<(), Problem> {
     let is_owner = call.who.tenant == TenantId::local() && call.who.may(Scope::Admin);
-    match beyond(given, call.host.home()).filter(|_| !is_owner) {
+    match beyond(given, call.host.home()).first().filter(|_| !is_owner) {
         None => Ok(()),
         Some(name) => {
             let why = "is beyond [limits] of the configuration, which a key of the owner with the scope admin may change alone";
