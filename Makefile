@@ -201,7 +201,7 @@ everything:
 	[ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
 
 ## Attacks and faults at length: docs/robustness.md.
-hardening: $(DOJO)/.installed
+hardening: debian-packages $(DOJO)/.installed
 	MAINPATH_HARDENING=1 $(CARGO) test --locked -p mainpath-cli --test it -- hardening:: at_once:: --nocapture
 	MAINPATH_HARDENING=1 $(CARGO) test --locked -p mainpath --test it -- first_writes:: deciders:: --nocapture
 	$(passed)

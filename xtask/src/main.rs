@@ -6,6 +6,7 @@ mod circles;
 mod deps;
 mod lines;
 mod links;
+mod manifests;
 mod package;
 mod phrases;
 mod reached;
@@ -112,7 +113,11 @@ fn tidy(root: &Path) -> ExitCode {
     }
     problems.extend(shapes_of(root, &files));
     for face in ["cli", "server"] {
-        problems.extend(own_parts(face, &root.join("crates").join(face).join("Cargo.toml")));
+        let manifest = root.join("crates").join(face).join("Cargo.toml");
+        problems.extend(manifests::own_parts(face, &fs::read_to_string(manifest).unwrap_or_default()));
+    }
+    for entry in fs::read_dir(root.join("crates")).into_iter().flatten().flatten() {
+        problems.extend(manifests::unrun_tests(&entry.file_name().to_string_lossy(), &entry.path()));
     }
     for (name, files) in crates(root) {
         for circle in files.circles() {
@@ -148,16 +153,6 @@ fn shapes_of(root: &Path, files: &[PathBuf]) -> Vec<String> {
         }
     }
     problems
-}
-
-/// A face composes nothing: of this project's crates it depends on the host library alone (its tests on what they look at), and the command
-/// on the server, which it starts.
-fn own_parts(face: &str, manifest: &Path) -> Vec<String> {
-    let text = fs::read_to_string(manifest).unwrap_or_default();
-    let dependencies = text.split("\n[").find(|part| part.starts_with("dependencies]")).unwrap_or_default();
-    let own = dependencies.lines().filter(|line| line.starts_with("mainpath-"));
-    let own = own.filter(|line| face != "cli" || !line.starts_with("mainpath-server"));
-    own.map(|line| format!("crates/{face} depends on {line:?}: a face depends on mainpath alone")).collect()
 }
 
 fn check(name: &str, text: &str, problems: &mut Vec<String>) {
