@@ -3,6 +3,7 @@
 use crate::gate::origins::{Origins, foreign_in};
 use mainpath_core::{Bodies, Log};
 use mainpath_store::{StoreError, TraceStore};
+use mainpath_tools::Tools;
 use mainpath_types::EventId;
 use std::sync::Arc;
 
@@ -17,12 +18,13 @@ pub(super) struct Provenance {
 
 impl Provenance {
     /// Takes in what was said since the last look, up to the event `last`, whose bodies are among `bodies`. Nothing is taken in
-    /// until something is foreign, unless it is `wanted` in any case.
+    /// until something is foreign, unless it is `wanted` in any case. `tools`: those that there are now.
     pub async fn take_in(
         &mut self,
         bodies: &Log,
         last: EventId,
         wanted: bool,
+        tools: &Tools,
         trace: TraceStore<'_>,
     ) -> Result<(), StoreError> {
         let from = self.noted + 1;
@@ -40,13 +42,13 @@ impl Provenance {
                 let log = trace.read(1).await?;
                 let mut origins = Origins::default();
                 for event in log.events.iter().filter(|event| event.id < from) {
-                    origins.note_event(trace.scoped(), &event.kind).await?;
+                    origins.note_event(trace.scoped(), &event.kind, tools).await?;
                 }
                 Arc::new(origins)
             }
         };
         for kind in (from..=last).filter_map(|id| bodies.get(id)) {
-            Arc::make_mut(&mut origins).note_event(trace.scoped(), kind).await?;
+            Arc::make_mut(&mut origins).note_event(trace.scoped(), kind, tools).await?;
         }
         (self.origins, self.noted) = (Some(origins), last);
         Ok(())

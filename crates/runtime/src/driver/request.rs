@@ -114,6 +114,6 @@ impl Driver {
         });
         let trace = TraceStore::new(&*self.shared.config.store, &self.scope, self.lease.trace());
         let last = self.machine.state().log.last;
-        Ok(self.provenance.take_in(&self.cached.bodies, last, reaches_out, trace).await?)
+        Ok(self.provenance.take_in(&self.cached.bodies, last, reaches_out, tools, trace).await?)
     }
 }

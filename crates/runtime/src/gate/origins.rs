@@ -10,9 +10,10 @@ use crate::prompt::gone::Gone;
 use crate::prompt::notes::parted;
 use crate::prompt::texts::{load, parts};
 use mainpath_store::{ScopedStore, StoreError};
+use mainpath_tools::Tools;
 use mainpath_types::{
     ApprovalGranted, CallId, CallResolved, Decision, EventKind, MCP_TOOLS, MessageQueued, ModelFinished, Origin, Part,
-    Principal, RecordedCall, RewindRequested, Role, TraceId,
+    Principal, RecordedCall, RewindRequested, Role, ToolSpec, TraceId,
 };
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -61,8 +62,13 @@ impl Origins {
         }
     }
 
-    /// Takes in what an event says. Errors: a long text is not where it was put.
-    pub async fn note_event(&mut self, store: ScopedStore<'_>, kind: &EventKind) -> Result<(), StoreError> {
+    /// Takes in what an event says. `tools`: those that there are now. Errors: a long text is not where it was put.
+    pub async fn note_event(
+        &mut self,
+        store: ScopedStore<'_>,
+        kind: &EventKind,
+        tools: &Tools,
+    ) -> Result<(), StoreError> {
         if let EventKind::SpecChanged(data) = kind {
             self.asks_in_own_words =
                 data.spec.relations.parent_trace.as_ref().filter(|_| data.spec.relations.own_task).cloned();
@@ -73,7 +79,12 @@ impl Origins {
                     _ => self.destinations.note_text(text),
                 }
             }
-            let of_servers = data.spec.tools.iter().filter(|tool| tool.name.starts_with(MCP_TOOLS));
+            // The configuration may name a server's tools in its own way; of one that there is no more only the usual name tells.
+            let is_of_server = |tool: &&ToolSpec| {
+                let known = tools.doc(&tool.name).map(|doc| doc.origin == Origin::Mcp);
+                known.unwrap_or_else(|| tool.name.starts_with(MCP_TOOLS))
+            };
+            let of_servers = data.spec.tools.iter().filter(is_of_server);
             of_servers.for_each(|tool| self.destinations.note_description(tool));
         }
         if let EventKind::Injected(data) = kind {
