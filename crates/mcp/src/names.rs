@@ -4,6 +4,7 @@
 //! tools never end up with one name, whatever a server calls them. A server's part holds no `__` and ends in none, so it
 //! is clear where it ends.
 
+use mainpath_types::MCP_TOOLS;
 use sha2::{Digest, Sha256};
 
 /// The longest name that models take.
@@ -21,10 +22,10 @@ pub(crate) fn prefix(server: &str) -> String {
     }
     let fitted = fitted.trim_matches('_');
     match fitted == server && !fitted.is_empty() && fitted.len() <= LONGEST_SERVER {
-        true => format!("mcp__{server}__"),
+        true => format!("{MCP_TOOLS}{server}__"),
         false => {
             let kept: String = fitted.chars().take(LONGEST_SERVER - DIGITS - 1).collect();
-            format!("mcp__{}_{}__", kept.trim_end_matches('_'), hash(server))
+            format!("{MCP_TOOLS}{}_{}__", kept.trim_end_matches('_'), hash(server))
         }
     }
 }

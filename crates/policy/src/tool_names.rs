@@ -2,7 +2,7 @@
 
 use crate::glob::Glob;
 use crate::pattern::OWN_TOOLS;
-use mainpath_types::{TOOL_ALIASES, own_tool_name};
+use mainpath_types::{MCP_TOOLS, TOOL_ALIASES, own_tool_name};
 use std::str::FromStr;
 
 /// A tool's name or alias, or a pattern for names such as `mcp__github__*`, as rules have it.
@@ -11,9 +11,6 @@ pub struct ToolNames {
     text: String,
     glob: Glob,
 }
-
-/// How the names begin of tools that come with a server while a run goes on.
-const LATER: &str = "mcp__";
 
 impl FromStr for ToolNames {
     type Err = String;
@@ -42,7 +39,7 @@ impl ToolNames {
     /// none that a server brings; what may have been meant.
     pub fn check<'t>(&self, tools: impl IntoIterator<Item = &'t str>) -> Result<(), String> {
         let known: Vec<&str> = tools.into_iter().chain(OWN_TOOLS).collect();
-        if self.text.starts_with(LATER) || known.iter().any(|tool| self.matches(tool)) {
+        if self.text.starts_with(MCP_TOOLS) || known.iter().any(|tool| self.matches(tool)) {
             return Ok(());
         }
         let hint = self.near(known).map_or_else(
@@ -70,7 +67,7 @@ impl ToolNames {
 /// brings, whose names begin with one of `prefixes`. Errors: it names none of them; what may have been meant.
 pub fn check_rule_tool(pattern: &str, tools: &[&str], prefixes: &[&str]) -> Result<(), String> {
     let Some(names) = named(pattern) else { return Ok(()) };
-    if prefixes.iter().chain([&LATER]).any(|prefix| names.may_begin(prefix)) {
+    if prefixes.iter().chain([&MCP_TOOLS]).any(|prefix| names.may_begin(prefix)) {
         return Ok(());
     }
     let is_program = names.text.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-');

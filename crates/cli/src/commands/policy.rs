@@ -17,7 +17,7 @@ use mainpath::policy_tests::from_text;
 use mainpath::rules::{Sources, project_file, read_files, untrusted};
 use mainpath::rules_asked::sample_in;
 use mainpath::tools::{Tools, Workspace};
-use mainpath::types::{ApprovalMode, Decision, Origin, RunRules};
+use mainpath::types::{ApprovalMode, Decision, MCP_TOOLS, Origin, RunRules};
 use mainpath::{Error, Home, RuleNames};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -208,7 +208,7 @@ fn facts(
             |text: String| text.lines().map(|line| line.trim_start_matches("- ")).collect::<Vec<_>>().join("; ");
         tools.plan(tool, arguments, workspace).map_err(|problem| Failure::usage(one_line(problem.to_string())))
     };
-    if let Some(arguments) = arguments.filter(|_| call.starts_with("mcp__")) {
+    if let Some(arguments) = arguments.filter(|_| call.starts_with(MCP_TOOLS)) {
         return sample(&format!("{call}({arguments})"), folders).map_err(Failure::usage);
     }
     if let Some(arguments) = arguments {

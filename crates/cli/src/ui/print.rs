@@ -373,8 +373,7 @@ impl Printer {
                         // The words are for the model as well, which has no terminal.
                         let how = match verdict.rule == HEADLESS {
                             true => format!(
-                                "{}: mainpath approve {trace} --call {call} && mainpath resume {trace}",
-                                reason.trim_end_matches('.')
+                                "{reason} To approve it: mainpath approve {trace} --call {call} && mainpath resume {trace}"
                             ),
                             false => reason.to_string(),
                         };

@@ -172,7 +172,9 @@ fn without_a_person_a_change_is_denied_and_the_model_goes_on() {
     assert_eq!(place.text("effects"), "");
     assert!(observed(&server).contains("--yes"), "{}", observed(&server));
     let trace = place.trace();
-    let how = format!("or approve this call later: mainpath approve {trace} --call 2.0 && mainpath resume {trace}\n");
+    let how = format!(
+        "or approve this call later. To approve it: mainpath approve {trace} --call 2.0 && mainpath resume {trace}\n"
+    );
     assert!(done.err.contains("✗ denied by ") && done.err.contains(&how), "{}", done.err);
     assert!(!observed(&server).contains("mainpath approve"), "{}", observed(&server));
 }

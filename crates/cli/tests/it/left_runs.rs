@@ -2,10 +2,11 @@
 
 use crate::serving::{Served, finished, serve, slow};
 use crate::support::*;
-use mainpath_testkit::model_server::{Answer, Gate};
+use mainpath_testkit::model_server::{Answer, Gate, ModelServer};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
+
 #[test]
 fn killed_in_the_middle_of_a_hundred_runs_it_finishes_each_of_them_once() {
     let place = Place::new();
@@ -56,21 +57,26 @@ fn killed_in_the_middle_of_a_hundred_runs_it_finishes_each_of_them_once() {
     assert!(marks.contains("+ ") && open.is_empty(), "{open:?}");
 }
 
+/// Starts a run and stops its server while the model answers: the trace, and the end of the server.
+fn stopped_under_way(place: &Place, model: &ModelServer, gate: &Gate, body: &str) -> (String, Done) {
+    let mut served = serve(place);
+    let (_, begun) = served.ask("POST", "/api/traces", "", body);
+    let trace = begun["trace_id"].as_str().unwrap().to_string();
+    wait_until("it asks its model", || model.count() == 1);
+    served.process.signal(Signal::TERM);
+    served.is_closed();
+    gate.open();
+    (trace, served.process.end())
+}
+
 #[test]
 fn stopped_in_order_it_lets_turns_come_to_a_checkpoint_and_a_later_start_goes_on() {
     let (place, gate) = (Place::new(), Gate::default());
     std::fs::write(place.work.join("a.txt"), "here\n").unwrap();
     let read = || Answer::call("read_text_file", json!({"path": "a.txt"}));
     let server = scripted(vec![read().behind(&gate), read(), Answer::text("Read.")]);
-    let mut served = serve(&place);
     let body = json!({"task": "Read it.", "model": server.model()}).to_string();
-    let (_, begun) = served.ask("POST", "/api/traces", "", &body);
-    let trace = begun["trace_id"].as_str().unwrap().to_string();
-    wait_until("it asks its model", || server.count() == 1);
-    served.process.signal(Signal::TERM);
-    served.is_closed();
-    gate.open();
-    let done = served.process.end();
+    let (trace, done) = stopped_under_way(&place, &server, &gate, &body);
     assert_eq!(done.code, 0, "{done:#?}");
     assert!(done.err.contains("letting 1 run come to a checkpoint"), "{}", done.err);
     let events = place.events(&trace);
@@ -91,15 +97,9 @@ fn stopped_in_order_while_an_answer_comes_the_calls_in_it_are_made_and_none_is_l
     let command = "echo hi >> b.txt";
     let writes = bash(command).and_call("bash", json!({"command": command}));
     let server = scripted(vec![writes.behind(&gate), Answer::text("Written.")]);
-    let mut served = serve(&place);
     let body = json!({"task": "Write it.", "model": server.model(), "approvals": "yes"}).to_string();
-    let (_, begun) = served.ask("POST", "/api/traces", "", &body);
-    let trace = begun["trace_id"].as_str().unwrap().to_string();
-    wait_until("it asks its model", || server.count() == 1);
-    served.process.signal(Signal::TERM);
-    served.is_closed();
-    gate.open();
-    assert_eq!(served.process.end().code, 0);
+    let (trace, done) = stopped_under_way(&place, &server, &gate, &body);
+    assert_eq!(done.code, 0, "{done:#?}");
     // What is on record as begun was done; the next turn is left to the next start.
     assert_eq!((place.text("b.txt").as_str(), finished(&place, &trace)), ("hi\nhi\n", 0));
     let served = serve(&place);
@@ -172,7 +172,7 @@ fn of_what_broke_off_each_log_that_cannot_be_read_is_said_and_keeps_no_other_fro
     let lines = std::fs::read_to_string(log(&spoiled)).unwrap();
     std::fs::write(log(&spoiled), lines.replacen("Read it.", "Write it", 1)).unwrap();
     let mut served = serve(&place);
-    wait_until("the whole one goes on", || {
+    wait_until("the run with a whole log continues", || {
         let (_, detail) = served.ask("GET", &format!("/api/traces/{whole}"), "", "");
         detail["status"] == "running"
     });

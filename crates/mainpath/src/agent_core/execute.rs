@@ -166,7 +166,7 @@ fn wrong_model(host: &Host, model: &str) -> Option<WrongField> {
     Some(WrongField::new("/config/model", error.message()))
 }
 
-/// What only the owner may ask for. The caller's own model may have written the request.
+/// The fields that only the owner may set in this way. The caller's own model may have written the request.
 fn not_permitted(host: &Host, config: &AgentCoreConfig) -> Vec<WrongField> {
     let model = match host.is_model_of_owner(&config.model) {
         true => wrong_model(host, &config.model),
@@ -181,7 +181,7 @@ fn not_permitted(host: &Host, config: &AgentCoreConfig) -> Vec<WrongField> {
     model.into_iter().chain(limits).collect()
 }
 
-/// The field of a request that sets a limit. `name`: as in `[limits]`.
+/// The JSON pointer of the field that sets a limit. `name`: a field of [`LimitOptions`].
 pub fn pointer_of(name: &str) -> &'static str {
     match name {
         "turns" => "/config/max_steps",

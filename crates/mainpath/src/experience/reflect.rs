@@ -7,7 +7,7 @@
 use super::tools::{KNOWLEDGE_SAVE, KNOWLEDGE_TOOLS};
 use mainpath_runtime::is_look_back;
 use mainpath_tools::Tools;
-use mainpath_types::{ApprovalMode, Limits, Spec, Spent, TraceId};
+use mainpath_types::{ApprovalMode, Limits, MCP_TOOLS, Spec, Spent, TraceId};
 
 /// So many turns a reflection has.
 pub const REFLECTION_TURNS: u32 = 5;
@@ -35,7 +35,7 @@ pub(crate) fn reflection_of(old: &Spec, of: &TraceId, spent: Spent, tools: &Tool
     let may = |name: &str| KNOWLEDGE_TOOLS.contains(&name) || is_look_back(name);
     let others = spec.tools.iter().filter(|tool| !may(&tool.name)).map(|tool| tool.name.clone());
     // Also what a tool reaches that hands on.
-    spec.rules.deny.extend(others.chain(["mcp__*".to_string()]));
+    spec.rules.deny.extend(others.chain([format!("{MCP_TOOLS}*")]));
     spec.rules.allow = vec![KNOWLEDGE_SAVE.into()];
     (spec.mode, spec.mode_for) = (ApprovalMode::Deny, None);
     (spec.output_schema, spec.snapshots) = (None, false);

@@ -4,7 +4,7 @@
 
 use super::preset::{Preset, Remark};
 use mainpath_policy::{Folders, Policy, ToolNames};
-use mainpath_types::{Decision, own_tool_name};
+use mainpath_types::{Decision, MCP_TOOLS, own_tool_name};
 
 /// What other programs call tools that there are here.
 const OTHERS: [(&str, &str); 20] = [
@@ -89,7 +89,7 @@ pub(super) fn add(preset: &mut Preset, word: &Word<'_>, known: &[String]) -> Res
     let own = match other {
         Some(own) => own.to_string(),
         // A server of Claude Code stands for all its tools.
-        None if name.starts_with("mcp__") && name.matches("__").count() == 1 => format!("{name}__*"),
+        None if name.starts_with(MCP_TOOLS) && name.matches("__").count() == 1 => format!("{name}__*"),
         None => {
             let names: ToolNames = name.parse().map_err(remark)?;
             names.check(known.iter().map(String::as_str)).map_err(remark)?;

@@ -39,7 +39,7 @@ pub(super) fn value(text: &[u8], from: usize, end: usize, is_secret: impl Fn(&[u
     }
 }
 
-/// Passwords that are none: words for one, and what is put in their place.
+/// Placeholders for passwords.
 const NO_PASSWORDS: &[&str] =
     &["pass", "passwd", "password", "secret", "changeme", "example", "token", "key", "hidden"];
 

@@ -119,8 +119,8 @@ fn approvals<Q, B>(call: &Call<Q, B>) -> Result<ApprovalMode, Problem> {
     }
 }
 
-/// Begins the run that a request asks for. Errors: what cannot be used, or the conversation cannot go on; a run that was cut off is found
-/// by the next request again.
+/// Begins the run of a request. Errors: a field is invalid, or the conversation cannot be continued. The next request then finds a cut-off
+/// run again.
 pub async fn begin<Q, B>(call: &Call<Q, B>, wanted: WantedRun) -> Result<BegunRun, Problem> {
     let Some(request) = dependent(call, wanted.background) else { return begin_anew(call, &wanted, None).await };
     let runs = &call.app.runs;

@@ -3,7 +3,7 @@
 use super::forms::addresses;
 use serde_json::Value;
 
-/// What the schema of a tool says.
+/// The addresses and values in the schema of a tool.
 #[derive(Debug, Default)]
 pub(super) struct Described {
     /// The addresses in its words.
