@@ -243,7 +243,7 @@ impl Runs {
         Some(trace).filter(|_| is_open)
     }
 
-    /// Has a run that was cut off be found again, as nothing came of the request that found it.
+    /// Undoes [`Runs::take_cut_off`] after the request failed.
     pub fn put_back_cut_off(&self, host: &Host, request: String, trace: TraceId) {
         if let Some(going) = self.homes().get_mut(&host.home().data) {
             going.cut_off.entry(request).or_insert(trace);

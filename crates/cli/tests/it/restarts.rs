@@ -174,33 +174,29 @@ fn a_stream_ends_with_an_error_frame_when_the_server_stops() {
     gate.open();
 }
 
+/// Has a model write in a folder, by curl. `more`: further headers, a line each.
+fn asked(served: &Served, address: &str, model: &ModelServer, folder: &Path, more: &str) -> Process {
+    let body = json!({"model": model.model(), "messages": [{"role": "user", "content": "Write."}]}).to_string();
+    let (url, folder) = (format!("http://{address}/v1/chat/completions"), folder.display());
+    let head = format!(
+        "authorization: Bearer {}\r\nmainpath-approvals: yes\r\nmainpath-workspace: {folder}\r\n{more}",
+        served.key
+    );
+    let mut command = Command::new("curl");
+    command.args(["-si", &url, "-H", "content-type: application/json", "-d", &body]);
+    for line in head.lines() {
+        command.args(["-H", line]);
+    }
+    Process::start(command)
+}
+
 #[test]
 fn a_client_that_declares_no_retry_gets_a_new_run_that_names_the_one_cut_off() {
     let (place, gate) = (Place::new(), Gate::default());
     let (model, served) = (writing(&gate), serve(&place));
     let (address, folder, away) = (served.address.clone(), place.work.join("sub"), place.work.join("away"));
     std::fs::create_dir(&folder).unwrap();
-    let ask = |served: &Served, more: &str| {
-        let body = json!({"model": model.model(), "messages": [{"role": "user", "content": "Write."}]}).to_string();
-        let head = format!(
-            "authorization: Bearer {}\r\nmainpath-approvals: yes\r\nmainpath-workspace: {}\r\n{more}",
-            served.key,
-            folder.display()
-        );
-        let mut command = Command::new("curl");
-        command.args([
-            "-si",
-            &format!("http://{address}/v1/chat/completions"),
-            "-H",
-            "content-type: application/json",
-            "-d",
-            &body,
-        ]);
-        for line in head.lines() {
-            command.args(["-H", line]);
-        }
-        Process::start(command)
-    };
+    let ask = |served: &Served, more: &str| asked(served, &address, &model, &folder, more);
     let mut first = ask(&served, "");
     wait_until("its second request", || model.requests().len() == 2);
     let cut = place.trace();
@@ -224,6 +220,25 @@ fn a_client_that_declares_no_retry_gets_a_new_run_that_names_the_one_cut_off() {
     let done = ask(&served, "x-stainless-retry-count: 2").end();
     assert!(done.out.starts_with("HTTP/1.1 200") && !done.out.contains("mainpath-cut-off"), "{done:#?}");
     assert_eq!((place.traces().len(), place.text("sub/effects").lines().count()), (3, 7));
+}
+
+#[test]
+fn in_a_session_the_run_that_was_cut_off_is_named_although_its_trace_is_continued() {
+    let (place, gate) = (Place::new(), Gate::default());
+    let (model, served) = (writing(&gate), serve(&place));
+    let address = served.address.clone();
+    let ask = |served: &Served| asked(served, &address, &model, &place.work, "mainpath-session: letters");
+    let mut first = ask(&served);
+    wait_until("its second request", || model.requests().len() == 2);
+    let cut = place.trace();
+    served.process.kill();
+    first.end();
+    gate.open();
+    let served = serve_at(&place, &address);
+    let done = ask(&served).end();
+    let named = ["mainpath-trace", "mainpath-cut-off"].map(|name| done.out.contains(&format!("{name}: {cut}\r\n")));
+    assert!(done.out.starts_with("HTTP/1.1 200") && named == [true, true], "{done:#?}");
+    assert_eq!(place.traces(), [cut]);
 }
 
 #[test]

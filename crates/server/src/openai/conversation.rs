@@ -130,16 +130,15 @@ pub async fn begin<Q, B>(call: &Call<Q, B>, wanted: WantedRun) -> Result<BegunRu
     let id = trace.id().clone();
     let begun = match is_retry(call) {
         true => join(call, trace, &request).await,
-        false => begin_anew(call, &wanted, Some(&request)).await,
-    };
-    match begun {
-        Ok(begun) if begun.id.trace == id => Ok(begun),
-        Ok(begun) => Ok(BegunRun { cut_off: Some(id), ..begun }),
-        Err(problem) => {
-            runs.put_back_cut_off(&call.host, request, id);
-            Err(problem)
+        false => {
+            let begun = begin_anew(call, &wanted, Some(&request)).await;
+            begun.map(|begun| BegunRun { cut_off: Some(id.clone()), ..begun })
         }
+    };
+    if begun.is_err() {
+        runs.put_back_cut_off(&call.host, request, id);
     }
+    begun
 }
 
 /// Continues a run that was cut off, for the client that waited for it.

@@ -61,7 +61,7 @@ fn besides(host: &Host, body: &Value) -> Vec<FieldProblem> {
 }
 
 async fn execute(call: Call<Nothing, AgentCoreRequest>) -> Result<Response<Body>, Problem> {
-    // Checked in the next two lines.
+    // The rights of the key are checked in the next two statements.
     let terms = Terms { workspace: call.app.workspace(&call.who, None)?, once: call.once()?, is_permitted: true };
     check_model(&call, &call.body.config.model)?;
     check_limits(&call, &limits(&call.body.config), pointer_of)?;
