@@ -6,6 +6,7 @@ use mainpath_testkit::model_server::{Answer, ModelServer};
 use serde_json::{Value, json};
 use std::io::BufRead;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// Two machines: one where work is, and one that hands it on.
 struct Two {
@@ -21,7 +22,7 @@ struct Two {
 fn two(model: impl Fn(&Place) -> String, scopes: &str) -> Two {
     let (here, there) = (Place::new(), Place::new());
     let model = model(&there);
-    there.config(&format!("model = {model:?}\n"));
+    there.config(&format!("model = {model:?}\ncontext_window = 128000\n"));
     let port = Port::reserve();
     let address = port.address.clone();
     let key = there.ok(&["keys", "new", "here", "--scopes", scopes]).trim().to_string();
@@ -340,6 +341,40 @@ fn a_run_that_waits_for_a_person_on_another_machine_can_be_left_and_goes_on_late
     let served = serve_at(&there, &address);
     // Nobody has decided: it is left again.
     assert_eq!(here.run(&["resume", &trace]).code, 5);
+    here.ok(&["approve", &remote]);
+    let done = here.run(&["resume", &trace]);
+    assert_eq!((done.code, done.out.as_str()), (0, "Handed on.\n"), "{done:#?}");
+    assert_eq!(handed(&here, &trace)[0]["answer"], "Written.");
+    assert_eq!(there.text("b.txt"), "x");
+    drop(served);
+}
+
+#[test]
+fn an_agent_of_an_agent_on_another_machine_that_waits_for_a_person_uses_no_time() {
+    let writes = server(|request| {
+        let is_first = request.body().to_string().contains("Read a.txt.");
+        match (is_first, request.count("tool")) {
+            (true, 0) => Answer::call("agent", json!({"task": "Write it."})),
+            (false, 0) => Answer::call("write_text_file", json!({"path": "b.txt", "content": "x"})),
+            _ => Answer::text("Written."),
+        }
+        .into()
+    });
+    let Two { here, there, address, served, _port } = two(|_| writes.model(), "read,run,approve");
+    let model = hands_on(&address);
+    let allow = format!("agent(POST http://{address}/)");
+    let began = Instant::now();
+    let parked = here.run_on(&model, &["--park", "--timeout", "4s", "--allow", &allow, "Have it written."]);
+    let writer = there.traces().into_iter().find(|trace| asks(&there, trace)).unwrap();
+    let (remote, trace) = (format!("agent://{address}/{writer}"), newest(&here));
+    assert_eq!(parked.code, 5, "{parked:#?}");
+    for line in [format!("! {remote} waits for a person on its own machine"), format!("mainpath approve {remote}")] {
+        assert!(parked.err.contains(&line), "{line}: {parked:#?}");
+    }
+    // Longer than its limit: none of it is counted, also where the run attaches to its agent again.
+    std::thread::sleep(Duration::from_secs(5).saturating_sub(began.elapsed()));
+    let resumed = here.run(&["resume", &trace]);
+    assert_eq!(resumed.code, 5, "{resumed:#?}");
     here.ok(&["approve", &remote]);
     let done = here.run(&["resume", &trace]);
     assert_eq!((done.code, done.out.as_str()), (0, "Handed on.\n"), "{done:#?}");

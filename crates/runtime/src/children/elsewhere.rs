@@ -27,6 +27,8 @@ const SOON: Duration = Duration::from_millis(250);
 const SELDOM: Duration = Duration::from_secs(15);
 /// A log that does not grow is read again this often all the same.
 const LOOK: Duration = Duration::from_secs(30);
+/// The same while an agent of the child waits for a person.
+const LOOK_BELOW: Duration = Duration::from_secs(3);
 
 /// A server that cannot be asked.
 struct Waited {
@@ -92,18 +94,24 @@ async fn followed(
             Ok(seen) if seen.is_empty => {
                 return Some(failed(&asked.child, seen, format!("{trace} is no longer there")));
             }
-            Ok(seen) if seen.asks => {
-                let ask =
-                    format!("{trace} waits for a person on its own machine; to see for what: mainpath show {trace}");
-                context.handle.tell(Live::Notice(ask));
-                tokio::spawn(ParkedParent::of(context).wake_when_decided(trace.clone(), after));
-                return None;
-            }
             Ok(seen) => {
+                if let Some(asks) = log.asks(store, &seen).await {
+                    let ask =
+                        format!("{asks} waits for a person on its own machine; to see for what: mainpath show {asks}");
+                    context.handle.tell(Live::Notice(ask));
+                    tokio::spawn(ParkedParent::of(context).wake_when_decided(trace.clone(), after));
+                    return None;
+                }
                 waited = None;
                 if !std::mem::replace(&mut is_attached, true) {
-                    let since = (context.shared.config.clock)().saturating_sub(asked.child.started);
-                    clock.count_earlier(since.saturating_sub(seen.waited()));
+                    clock.count_earlier(match seen.agents.is_empty() {
+                        true => {
+                            let since = (context.shared.config.clock)().saturating_sub(asked.child.started);
+                            since.saturating_sub(seen.waited_for_people())
+                        }
+                        // For these it may have waited long before one of them could work on.
+                        false => seen.worked().saturating_add(log.below(store, &seen).await.worked),
+                    });
                 }
                 undriven.wait(context, &mut log, &seen).await;
                 continue;
@@ -144,15 +152,19 @@ impl ParkedParent {
         let mut log = RemoteLog::new(&self.scope, &child, after);
         loop {
             let Some(shared) = self.shared.upgrade() else { return };
-            match log.read(&*shared.config.store).await {
-                Ok(seen) if seen.asks => {}
-                Err(error) if is_for_now(&error) => {}
-                Ok(_) | Err(_) => return shared.wake(&self.scope.tenant, &self.trace),
-            }
+            let store = &*shared.config.store;
+            let look = match log.read(store).await {
+                Ok(seen) if log.asks(store, &seen).await.is_none() => None,
+                // The log says nothing of a decision about one of its agents.
+                Ok(seen) if !seen.asks => Some(LOOK_BELOW),
+                Ok(_) => Some(LOOK),
+                Err(error) => is_for_now(&error).then_some(LOOK),
+            };
+            let Some(look) = look else { return shared.wake(&self.scope.tenant, &self.trace) };
             // A runtime that shuts down is not kept by this.
             drop(shared);
             tokio::select! {
-                _ = log.grows(LOOK) => {}
+                _ = log.grows(look) => {}
                 _ = phases.wait_for(|phase| !matches!(phase, Phase::Parked(_))) => return,
             }
         }

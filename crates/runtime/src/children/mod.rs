@@ -1,6 +1,7 @@
 //! Child agents: what they are, how they are begun and followed, and how what they came to is handed back.
 
 pub(crate) mod asked;
+mod below;
 mod claims;
 pub(crate) mod copies;
 mod elsewhere;

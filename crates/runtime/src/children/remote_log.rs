@@ -1,5 +1,6 @@
 //! The log of a remote child. However fast its server answers, it is read a few times a second at most.
 
+use super::below::Below;
 use super::seen::{Seen, look_in};
 use mainpath_store::{Owner, Scope, Store, StoreError, TraceStore};
 use mainpath_types::{EventId, TraceId};
@@ -38,6 +39,20 @@ impl<'a> RemoteLog<'a> {
             None => self.heads = store.subscribe(self.scope, self.trace).ok(),
         }
         look_in(TraceStore::new(store, self.scope, self.trace), self.after).await
+    }
+
+    /// Returns what waits for a person, by what the log held when it was read last: the child, or one of its agents while none of them
+    /// works.
+    pub async fn asks(&self, store: &dyn Store, seen: &Seen) -> Option<TraceId> {
+        match seen.asks {
+            true => Some(self.trace.clone()),
+            false => self.below(store, seen).await.asks(),
+        }
+    }
+
+    /// Returns the state of the agents that the child waits for.
+    pub async fn below(&self, store: &dyn Store, seen: &Seen) -> Below {
+        Below::look(store, self.scope, self.trace, seen).await
     }
 
     /// Waits until it has grown, for this long at most. Returns whether it may have grown.

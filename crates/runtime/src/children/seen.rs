@@ -30,6 +30,8 @@ pub(super) struct Seen {
     long: Vec<BlobHash>,
     /// Whether it waits for a person.
     pub asks: bool,
+    /// Its agents, if it waits for nothing but them and for times.
+    pub agents: Vec<Child>,
     /// When it continues by itself, if it only waits for a time.
     pub continues_at: Option<Millis>,
     files: BTreeSet<String>,
@@ -44,9 +46,14 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Returns for how long it has waited for people, in milliseconds.
-    pub fn waited(&self) -> Millis {
-        self.run.as_ref().map_or(0, |run| run.waited)
+    /// Returns for how long it has waited for people, in milliseconds. Its agents worked in the rest of what it waited.
+    pub fn waited_for_people(&self) -> Millis {
+        self.run.as_ref().map_or(0, |run| run.waited.saturating_sub(run.children_ms))
+    }
+
+    /// Returns for how long it had worked, with its agents that have ended, when it last wrote to its log, in milliseconds.
+    pub fn worked(&self) -> Millis {
+        self.run.as_ref().map_or(0, |run| run.worked(self.at).saturating_add(run.children_ms))
     }
 }
 
@@ -105,6 +112,9 @@ async fn look_at(at: TraceStore<'_>, events: &[Event], after: u64) -> Result<See
     let waits = Waiting::among(&pending);
     seen.continues_at = next_time(&pending);
     seen.asks = waits.iter().any(|one| matches!(one, Waiting::Approval(_) | Waiting::Answer(_)));
+    if !seen.asks && pending.keys().all(|key| key.is_waiting()) {
+        seen.agents = state.children.open().cloned().collect();
+    }
     for hash in std::mem::take(&mut seen.long) {
         let text = at.scoped().get_blob(&hash).await?;
         seen.answer.push_str(&String::from_utf8_lossy(&text));

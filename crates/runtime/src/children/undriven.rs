@@ -35,11 +35,14 @@ impl Undriven {
         Undriven { noes: 0, is_reported: false, next: Instant::now(), pause: AGAIN }
     }
 
-    /// Waits until the log may have grown. `seen`: what it held when it was read last.
+    /// Waits until the log may have grown, or an agent of the child waits for a person. `seen`: what it held when it was read last.
     pub async fn wait(&mut self, context: &EffectContext, log: &mut RemoteLog<'_>, seen: &Seen) {
         let began = Instant::now();
         while began.elapsed() < LOOK {
             if log.grows(SILENCE).await {
+                return;
+            }
+            if log.asks(&*context.shared.config.store, seen).await.is_some() {
                 return;
             }
             self.check(context, log, seen).await;
