@@ -54,7 +54,11 @@ pub fn apply(state: &mut State, event: &Event) {
             }
         }
         EventKind::TurnFinished(TurnFinished { .. }) => state.finish_turn(),
-        EventKind::ContinueRequested(ContinueRequested { .. }) => state.between_runs.opening = Some(Opening::GoOn),
+        EventKind::ContinueRequested(ContinueRequested { .. }) => match state.tree.is_answered() {
+            // The message that waits opens the run.
+            true => state.queues.held = false,
+            false => state.between_runs.opening = Some(Opening::GoOn),
+        },
         EventKind::RewindRequested(data) => {
             let message =
                 data.parts.is_some().then_some(Queued { event: id, tokens: data.tokens, demands: data.demands });

@@ -83,6 +83,7 @@ pub use machine::{Draft, Machine};
 pub use model::call::ModelCall;
 pub use next::next_step;
 pub use pending::{answer_due, approval_due, call_time, pending};
+pub use report::continuing::{Continuation, FINISH_ANSWER, how_to_continue};
 pub use report::helps::{Help, lacking, tool_of, what_helps};
 pub use report::{Ending, degraded_answer, ending, status};
 pub use run::Run;

@@ -68,6 +68,11 @@ impl Error {
         Error { kind: ErrorKind::Invalid, field: Some(field), message: format!("{field}{problem}") }
     }
 
+    /// What the caller gave in this field cannot be used; the line does not begin with its name.
+    pub fn about(field: &'static str, message: impl Into<String>) -> Error {
+        Error { kind: ErrorKind::Invalid, field: Some(field), message: message.into() }
+    }
+
     /// Something failed.
     pub fn failed(message: impl Into<String>) -> Error {
         Error::new(ErrorKind::Failed, message)
@@ -78,7 +83,7 @@ impl Error {
         self.kind
     }
 
-    /// The field that cannot be used, with which the line begins: such as `limits.money` or `rules.allow`. A face that has another
+    /// The field that cannot be used, with which the line usually begins: such as `limits.money` or `rules.allow`. A face that has another
     /// name for it puts that before [`Error::problem`].
     pub fn field(&self) -> Option<&'static str> {
         self.field

@@ -1,6 +1,6 @@
 //! What agents are run with on this machine: the parts, put together as the files of its home say.
 
-use crate::agent::{Basis, check_model};
+use crate::agent::{Basis, Recorded, check_model};
 use crate::backtest::PastJudge;
 use crate::children::Kin;
 use crate::experience::{Experienced, Experiences, Lookup, Meaning, offer, scoring, with_experience};
@@ -14,8 +14,7 @@ use crate::skills::Shelf;
 use crate::{Error, Home, LimitOptions, Logs, launcher};
 use mainpath_net::Client;
 use mainpath_policy::{CallFacts, PathFact, Rules, judge, judge_found};
-use mainpath_providers::{BadScript, Substitutions, Timeouts};
-use mainpath_runtime::replay::playback;
+use mainpath_providers::Timeouts;
 use mainpath_runtime::{
     Config, EnvModels, Hook, Hooks, Mail, Messenger, Models, Runtime, StoreRetries, Unusable, Vault,
 };
@@ -243,22 +242,9 @@ impl Installation {
     /// Makes a model that only this data directory has: `playback:TRACE` gives a recorded trace's answers again,
     /// `playback:TRACE#FILE` with what the file changes. Errors: no such trace or file, or no such model.
     pub async fn prepare_model(&self, model: &str) -> Result<(), Error> {
-        let Some(wanted) = model.strip_prefix("playback:") else {
-            return check_model(model, self.models.registry());
-        };
-        let (trace, file) = wanted.split_once('#').map_or((wanted, None), |(trace, file)| (trace, Some(file)));
-        if file == Some("") {
-            return Err(Error::invalid(format!("the model {model:?} lacks the file: write playback:TRACE#FILE")));
-        }
-        let bad = |error: BadScript| Error::invalid(error.to_string());
-        let changes = file.map(|file| Substitutions::read(Path::new(file))).transpose().map_err(bad)?;
-        let trace = self.logs.find(Some(trace)).await?;
-        let mut recording = playback(self.logs.at(&trace)).await?;
-        if let Some(changes) = &changes {
-            recording = recording.with(changes).map_err(bad)?;
-        }
-        self.models.add(model, Arc::new(recording));
-        Ok(())
+        let Some(recorded) = Recorded::of(model)? else { return check_model(model, self.models.registry()) };
+        let trace = self.logs.find(Some(recorded.trace)).await?;
+        recorded.add(model, self.logs.at(&trace), &self.models).await
     }
 
     /// The presets that there are in a workspace. Errors: as [`Host::presets`](crate::Host::presets).

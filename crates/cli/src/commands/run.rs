@@ -12,6 +12,7 @@ use crate::runs::start::begin;
 use crate::runs::task::task;
 use crate::traces::mail::{says_first, unread};
 use clap::Args;
+use mainpath::core::{Continuation, how_to_continue};
 use mainpath::runtime::new_trace_id;
 use mainpath::sessions::Held;
 use mainpath::store::scheduler::system_clock;
@@ -65,10 +66,13 @@ pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
         return Err(Failure::error(say));
     }
     keep_mode(&mut args.agent, &log, &state);
-    let is_final = state.run.is_none() && state.ended.reason == Some(FinishReason::Final);
-    if is_final && state.queues.is_empty() && unread(&app.logs, &trace, &state).await?.is_empty() {
-        let how =
-            format!("trace {trace} ended with its final answer; continue with mainpath run --trace {trace} \"TASK\"");
+    let is_answered = how_to_continue(&state) == Continuation::Answered;
+    if is_answered && unread(&app.logs, &trace, &state).await?.is_empty() {
+        let how = match state.ended.reason {
+            Some(FinishReason::Final) => "ended with its final answer",
+            _ => "has answered its last message",
+        };
+        let how = format!("trace {trace} {how}; continue with mainpath run --trace {trace} \"TASK\"");
         return Err(Failure::error(how));
     }
     let mail = to_resume(&state);

@@ -17,13 +17,13 @@ use crate::ui::text::one_line;
 use crate::ui::told::child_name;
 use mainpath::Installation;
 use mainpath::agent::{self, ModeFor};
-use mainpath::core::{EffectKey, State, pending};
+use mainpath::core::{Continuation, FINISH_ANSWER, State, how_to_continue};
 use mainpath::imported::is_folder_unchosen;
 use mainpath::mcp::Mcp;
 use mainpath::policy::{BREAKPOINT, is_asked_by_default};
 use mainpath::presets::check_kept;
 use mainpath::runtime::{Mail, Runtime, RuntimeError};
-use mainpath::skills::preloads;
+use mainpath::skills::{is_loaded, preloads};
 use mainpath::spec_of;
 use mainpath::store::{ReadLog, Store, StoreError};
 use mainpath::types::{ApprovalMode, ERASED, Event, EventKind, FinishReason, MailId, Seq, Spec, TraceId};
@@ -60,19 +60,12 @@ pub async fn unread_stop(app: &Installation, trace: &TraceId, state: &State) -> 
     Ok(mail.into_iter().find(|entry| !state.log.mail.has(entry.id) && is_stop(&entry.body)).map(|entry| entry.id))
 }
 
-/// What a model is told whose answer was cut off.
-const GO_ON: &str = "Your answer was cut off at the output limit. Go on exactly where it broke off.";
-
-/// What is to be said so that a trace goes on from where it is; nothing, where it does so by itself or has ended with its answer.
+/// The mail that continues a trace from where it is; nothing if it only has to be driven, or if nothing is left to do.
 pub fn to_resume(state: &State) -> Option<Mail> {
-    match (&state.run, state.ended.reason, state.tree.head) {
-        // A conversation from elsewhere in which a person has the last word.
-        (None, None, Some(_)) if state.queues.is_empty() && !state.tree.is_answered() => Some(Mail::Continue),
-        (Some(_), ..) | (None, None, _) | (None, Some(FinishReason::Final), _) | (None, Some(_), None) => None,
-        // What it said is said: it is told to go on with it.
-        (None, Some(FinishReason::MaxOutput), Some(_)) => Some(Mail::message(GO_ON)),
-        // After a limit, a stop or a failure: the model goes on from where it was.
-        (None, Some(_), Some(_)) => Some(Mail::Continue),
+    match how_to_continue(state) {
+        Continuation::Continue => Some(Mail::Continue),
+        Continuation::FinishAnswer => Some(Mail::message(FINISH_ANSWER)),
+        Continuation::Drive | Continuation::Answered | Continuation::Empty => None,
     }
 }
 
@@ -105,9 +98,9 @@ fn keep(agent: &mut AgentArgs, spec: &Spec, run: Option<u32>) {
     agent.park |= !agent.yes && spec.mode == ApprovalMode::Ask;
 }
 
-/// The mail with which a trace continues.
+/// What is said when a trace continues.
 #[derive(Default)]
-pub struct Continuation {
+pub struct Said {
     /// A skill that is loaded first.
     pub skill: Option<Mail>,
     /// The message or request.
@@ -124,7 +117,7 @@ pub async fn go_on(
     output: &OutputArgs,
     mail: Option<Mail>,
 ) -> Result<Exit, Failure> {
-    go_on_with(app, trace, agent, output, Continuation { mail, ..Continuation::default() }).await
+    go_on_with(app, trace, agent, output, Said { mail, ..Said::default() }).await
 }
 
 /// A checked continuation of a trace.
@@ -144,7 +137,7 @@ pub async fn go_on_with(
     trace: &TraceId,
     agent: &AgentArgs,
     output: &OutputArgs,
-    said: Continuation,
+    said: Said,
 ) -> Result<Exit, Failure> {
     let (mut mcp, mut has_told) = (None, false);
     let (Continuing { log, runtime, changed, skills, says_yes }, taken) = loop {
@@ -205,7 +198,7 @@ async fn continuing(
     trace: &TraceId,
     agent: &AgentArgs,
     output: &OutputArgs,
-    said: &Continuation,
+    said: &Said,
     mcp: &mut Option<Mcp>,
 ) -> Result<Continuing, Failure> {
     let (log, state) = closed(app, trace).await?;
@@ -234,7 +227,8 @@ async fn continuing(
     let open = state.run.as_ref().map(|_| state.counts.runs);
     let run = spec.mode_for.filter(|run| mode == ApprovalMode::Yes && open == Some(*run));
     let says_yes = mode == ApprovalMode::Yes;
-    if said.mail.is_none() && nothing_left(&state) && unread(&app.logs, trace, &state).await?.is_empty() {
+    let is_over = matches!(how_to_continue(&state), Continuation::Answered | Continuation::Empty);
+    if said.mail.is_none() && is_over && unread(&app.logs, trace, &state).await?.is_empty() {
         return Err(Failure::error(format!("trace {trace} has nothing to continue")));
     }
     if mcp.is_none() && !demo {
@@ -249,12 +243,6 @@ async fn continuing(
     };
     let skills = named.into_iter().chain(said.skill.clone()).filter(|mail| !is_loaded(&state, mail)).collect();
     Ok(Continuing { log, runtime, changed, skills, says_yes })
-}
-
-/// Whether a skill is loaded already, with the same text.
-fn is_loaded(state: &State, mail: &Mail) -> bool {
-    let Mail::SelectSkill { skill } = mail else { return false };
-    state.loaded_skills().any(|row| *row.skill == *skill.skill && *row.hash == *skill.hash)
 }
 
 /// Approves the calls that wait and that `--yes` would have covered when they were judged.
@@ -299,9 +287,4 @@ async fn tell_stopped(app: &Installation, trace: &TraceId) -> Result<(), Failure
         }
     }
     Ok(())
-}
-
-pub fn nothing_left(state: &State) -> bool {
-    let only_timers = pending(state).keys().all(|key| matches!(key, EffectKey::Timer(_)));
-    state.run.is_none() && only_timers && state.queues.is_empty()
 }

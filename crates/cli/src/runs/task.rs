@@ -7,11 +7,10 @@ use crate::ui::text::number;
 use mainpath::Installation;
 use mainpath::agent::sizes;
 use mainpath::runtime::Mail;
-use mainpath::skills::{no_such_name, select_named};
+use mainpath::skills::said;
 use mainpath::types::{MessageMode, Part, Spec};
 use rustix::fs::{FileType, fstat};
 use std::io::Read;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
@@ -29,15 +28,8 @@ impl Task {
     /// What is said by a task that begins with `/NAME` of a skill: the mail that loads it, and the task without that. Errors: the skill
     /// cannot be used, or there is none of this name.
     pub fn with_skill(self, spec: &Spec, app: &Installation) -> Result<(Option<Mail>, Task), Failure> {
-        if let Some((skill, typed)) = select_named(&self.typed, spec, app.shelf.as_ref())? {
-            return Ok((Some(skill), Task { typed, ..self }));
-        }
-        // A slip of the pen is not worth a run.
-        let shelf = app.shelf.as_ref().filter(|_| !spec.skills.off);
-        match no_such_name(&self.typed, Path::new(spec.source()), shelf) {
-            Some(why) => Err(Failure::usage(format!("{why}; put another word before it if the agent is to read it"))),
-            None => Ok((None, self)),
-        }
+        let (skill, typed) = said(self.typed, spec, app.shelf.as_ref())?;
+        Ok((skill, Task { typed, piped: self.piped }))
     }
 }
 

@@ -91,6 +91,7 @@ mod typing;
 mod unconfined;
 mod unheard;
 mod watches;
+mod ways;
 mod what_if;
 mod what_if_unusual;
 mod wire;

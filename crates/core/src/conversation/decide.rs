@@ -19,7 +19,8 @@ pub(crate) fn go_on(state: &State, by: &Principal) -> Decided {
         return Err(Refusal::Running);
     }
     state.tree.up(state.tree.head).find(|(_, node)| node.kind != NodeKind::Cut).ok_or(Refusal::NothingOpen)?;
-    if state.tree.is_answered() {
+    // A message that waits since a stop or a limit is still to be answered.
+    if state.tree.is_answered() && state.queues.is_empty() {
         return Err(Refusal::NothingOpen);
     }
     Ok(ContinueRequested { by: by.clone() }.into())

@@ -1,5 +1,6 @@
 //! How a run ended, in words.
 
+pub(crate) mod continuing;
 pub(crate) mod helps;
 
 use crate::context::room::Room;

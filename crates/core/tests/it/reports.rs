@@ -322,3 +322,36 @@ fn a_step_that_was_new_and_finished_at_once_is_told_and_so_is_a_goal_with_nothin
     assert!(told.contains("Done: no tool call succeeded; kitchen.\n"), "{told}");
     assert!(told.ends_with("Still open: house; shed."), "{told}");
 }
+
+#[test]
+fn what_continues_a_trace_follows_from_its_last_run_and_from_what_waits() {
+    use Continuation::{Answered, Continue, Drive, Empty, FinishAnswer};
+    let how = |agent: &Agent| how_to_continue(agent.state());
+    let mut agent = Agent::new(no_limits());
+    assert_eq!(how(&agent), Empty);
+    agent.says(MessageMode::Message, "Do it.");
+    assert_eq!(how(&agent), Drive);
+    agent.takes(stop());
+    assert_eq!((agent.ended().reason, how(&agent)), (FinishReason::Stopped, Continue));
+    agent.takes(InputKind::Continue { by: user() });
+    let done = agent.reply("Done.", &[]);
+    agent.takes(InputKind::ModelFinished(done));
+    assert_eq!((agent.ended().reason, how(&agent)), (FinishReason::Final, Answered));
+    agent.takes(InputKind::Clear { by: user() });
+    assert_eq!(how(&agent), Empty);
+
+    let mut agent = Agent::asked(no_limits());
+    let mut reply = agent.reply("The first half", &[]);
+    reply.stop = StopReason::MaxTokens;
+    agent.takes(InputKind::ModelFinished(reply.clone()));
+    assert_eq!((agent.ended().reason, how(&agent)), (FinishReason::MaxOutput, FinishAnswer));
+
+    // A message that was sent meanwhile waits: it is answered, and the answer before it is left as it is.
+    let mut agent = Agent::asked(no_limits());
+    agent.says(MessageMode::FollowUp, "And then?");
+    agent.takes(InputKind::ModelFinished(reply));
+    assert_eq!((agent.ended().reason, how(&agent)), (FinishReason::MaxOutput, Continue));
+    agent.takes(InputKind::Continue { by: user() });
+    assert_eq!(how(&agent), Drive);
+    assert_eq!(agent.shown()[1..], ["Assistant: The first half", "User: And then?"]);
+}

@@ -21,6 +21,7 @@ pub use builder::Agent;
 #[cfg(feature = "home")]
 pub use here::NewAgent;
 pub use limits::beyond;
+pub(crate) use model::Recorded;
 #[cfg(feature = "home")]
 pub(crate) use model::is_played;
 pub use model::{Chosen, check_model, choose_model, env, find_model};

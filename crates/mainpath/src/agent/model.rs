@@ -1,7 +1,13 @@
 //! Which model an agent uses when it is not told.
 
 use crate::{Error, Home, Host};
-use mainpath_providers::Registry;
+use mainpath_providers::{BadScript, Registry, Substitutions};
+use mainpath_runtime::EnvModels;
+use mainpath_runtime::replay::playback;
+use mainpath_store::TraceStore;
+use mainpath_types::TraceId;
+use std::path::Path;
+use std::sync::Arc;
 
 /// A chosen model.
 pub struct Chosen {
@@ -21,6 +27,57 @@ impl Host {
     /// configuration, or one that is at hand. Errors: there is none.
     pub async fn choose_model(&self, named: Option<&str>) -> Result<String, Error> {
         Ok(choose_model(named, self.home(), self.models().registry()).await?.model)
+    }
+}
+
+/// The name of a recorded model, `playback:TRACE` or `playback:TRACE#FILE`.
+pub(crate) struct Recorded<'a> {
+    /// The trace, or what finds it.
+    pub trace: &'a str,
+    /// The file with what is changed in its answers.
+    changes: Option<&'a Path>,
+}
+
+impl<'a> Recorded<'a> {
+    /// The parts of a model's name; `None` if it names no recording. Errors: it has an empty file.
+    pub fn of(model: &'a str) -> Result<Option<Recorded<'a>>, Error> {
+        let Some(wanted) = model.strip_prefix("playback:") else { return Ok(None) };
+        let (trace, file) = wanted.split_once('#').map_or((wanted, None), |(trace, file)| (trace, Some(file)));
+        match file {
+            Some("") => {
+                Err(Error::about("model", format!("the model {model:?} lacks the file: write playback:TRACE#FILE")))
+            }
+            file => Ok(Some(Recorded { trace, changes: file.map(Path::new) })),
+        }
+    }
+
+    /// Adds the answers of a trace as the model of this name. Errors: the trace or the file cannot be read or used.
+    pub async fn add(self, model: &str, at: TraceStore<'_>, models: &EnvModels) -> Result<(), Error> {
+        let bad = |error: BadScript| Error::about("model", error.to_string());
+        let changes = self.changes.map(Substitutions::read).transpose().map_err(bad)?;
+        let mut recording = playback(at).await?;
+        if let Some(changes) = &changes {
+            recording = recording.with(changes).map_err(bad)?;
+        }
+        models.add(model, Arc::new(recording));
+        Ok(())
+    }
+}
+
+impl Host {
+    /// Prepares a model of any form, so that agents can use it: `playback:TRACE` gives the answers of a recorded trace again,
+    /// `playback:TRACE#FILE` with what the file changes. Errors: no such trace, file or model, or no key for it
+    /// ([`ErrorKind::Auth`](crate::ErrorKind::Auth)).
+    pub async fn prepare_model(&self, model: &str) -> Result<(), Error> {
+        let Some(recorded) = Recorded::of(model)? else { return self.check_model(model) };
+        let trace = match self.logs().filter(|logs| logs.scope.tenant == self.scope().tenant) {
+            Some(logs) => logs.find(Some(recorded.trace)).await?,
+            None => {
+                let id = recorded.trace.parse::<TraceId>().map_err(|error| Error::about("model", error.to_string()))?;
+                self.trace(&id).await?.id().clone()
+            }
+        };
+        recorded.add(model, self.at(&trace), self.models()).await
     }
 }
 

@@ -1,7 +1,7 @@
 //! Agents are started: with a task, or with a conversation that was held elsewhere.
 
 use super::builder::{Agent, Parts};
-use crate::skills::{preloads, select_named};
+use crate::skills::{preloads, said};
 use crate::values::not_empty;
 use crate::{Error, ErrorKind, Host, Run, Trace};
 use mainpath_core::is_cut_start;
@@ -28,19 +28,15 @@ impl Agent {
         if let Some(run) = started(host, once, &id).await? {
             return Ok(run);
         }
+        host.prepare_model(model).await?;
         let spec = self.spec()?;
-        host.check_model(model)?;
-        let mut said = preloads(&spec, host.skills())?;
-        let task = not_empty("task", task)?;
-        let (skill, task) = match select_named(&task, &spec, host.skills())? {
-            Some((skill, rest)) => (Some(skill), rest),
-            None => (None, task),
-        };
-        said.extend(skill);
-        said.push(if has_memory { host.first_message(task).await } else { Mail::message(task) });
+        let mut mail = preloads(&spec, host.skills())?;
+        let (skill, task) = said(not_empty("task", task)?, &spec, host.skills())?;
+        mail.extend(skill);
+        mail.push(if has_memory { host.first_message(task).await } else { Mail::message(task) });
         // Followed before it begins: what it does is told, and need not be read.
         let run = Run::before_it_begins(Trace::new(host.clone(), id.clone()));
-        match host.runtime().start_with(host.scope(), &id, spec, said).await {
+        match host.runtime().start_with(host.scope(), &id, spec, mail).await {
             Err(RuntimeError::Exists(_)) if once.is_some() => lost(host, once, &id).await,
             done => done.map(|()| run).map_err(Error::from),
         }
@@ -73,8 +69,8 @@ impl Agent {
         if let Some(run) = started(host, once, &id).await? {
             return Ok(run);
         }
+        host.prepare_model(model).await?;
         let spec = agent.spec()?;
-        host.check_model(model)?;
         let from = Origin { source: "messages", now: (host.runtime().config().clock)() };
         match import(host.at(&id), &host.runtime().config().vault, spec, messages, from).await {
             Err(RuntimeError::Exists(_) | RuntimeError::Store(StoreError::Exists { .. } | StoreError::Held { .. }))

@@ -45,10 +45,7 @@ impl ModelGrader {
     pub async fn new(host: &Host, suite: &Suite, entry: &SuiteGrader, folder: PathBuf) -> Result<ModelGrader, Error> {
         let model = entry.model.clone().unwrap_or_default();
         let of = |error: Error| Error::new(error.kind(), format!("the grader {:?}: {}", entry.name, error.message()));
-        if let Some(installation) = host.installation() {
-            installation.prepare_model(&model).await.map_err(of)?;
-        }
-        host.check_model(&model).map_err(of)?;
+        host.prepare_model(&model).await.map_err(of)?;
         Ok(ModelGrader {
             host: host.clone(),
             suite: suite.name.clone(),

@@ -16,14 +16,16 @@ pub use record::{RunRecord, SaidInTurn, is_turn};
 pub(crate) use seen::Whole;
 
 use crate::event::RunEvent;
+use crate::skills::{is_loaded, said};
 use crate::trace::{Point, Read};
 use crate::values::not_empty;
 use crate::watching::WatchFrom;
-use crate::{Error, ErrorKind, Trace};
+use crate::{Error, ErrorKind, Trace, spec_of};
 use bound::Bound;
 use family::Family;
 use following::{Finished, Follow, Followed, Following};
 use futures_util::{Stream, StreamExt};
+use mainpath_core::{Continuation, FINISH_ANSWER, how_to_continue};
 use mainpath_runtime::{Mail, Phase};
 use mainpath_types::{CallId, EventId, Part, Seq};
 use std::pin::Pin;
@@ -130,15 +132,29 @@ impl Trace {
     /// Says something and follows what comes of it: a new run, or the one that goes on, which reads it when it is done. Errors: the text is
     /// empty, or nothing can be written.
     pub async fn say(&self, text: impl Into<String>) -> Result<Run, Error> {
-        self.go_on(Mail::message(not_empty("text", text)?)).await
+        let text = not_empty("text", text)?;
+        let read = self.look().await?;
+        let (skill, text) = match spec_of(&read.log).filter(|_| self.id().elsewhere().is_none()) {
+            Some(spec) => said(text, spec, self.host().skills())?,
+            None => (None, text),
+        };
+        if let Some(skill) = skill.filter(|skill| !is_loaded(&read.state, skill))
+            && self.sent().await?.is_none()
+        {
+            self.check_ready(&read).await?;
+            // The key stands for the message: this is done again without effect.
+            self.host().runtime().send(self.host().scope(), self.id(), &skill).await?;
+        }
+        self.go_on(Mail::message(text)).await
     }
 
-    /// Goes on after a crash, a stop, a limit or an approval, and follows that. Errors: nothing is left to do, which may be since
-    /// another has gone on meanwhile; [`Trace::outcome`] says how that ended.
+    /// Continues after a crash, a stop, a limit or an approval, and follows that. An answer that was cut off at the output limit is
+    /// finished. Errors: nothing is left to do, which may be since another has continued it meanwhile; [`Trace::outcome`] says how that
+    /// ended.
     pub async fn resume(&self) -> Result<Run, Error> {
         let read = self.look().await?;
         let Read { log, state, .. } = &*read;
-        self.check_rules(&read).await?;
+        self.check_ready(&read).await?;
         if state.run.is_some() {
             return self.driven_on(log.head + 1, Bound::Run(state.counts.runs)).await;
         }
@@ -146,17 +162,18 @@ impl Trace {
         if let Some(last) = self.host().at(self.id()).mail(state.log.mail.upto).await?.last() {
             return self.driven_on(log.head + 1, Bound::Mail(last.id)).await;
         }
-        let is_cleared = state.tree.head.is_none();
-        if state.queues.is_empty() && (state.tree.is_answered() || is_cleared) && self.sent().await?.is_none() {
-            let why = if is_cleared { "nothing is said in it" } else { "its last message has its answer" };
-            let problem = format!("nothing is left to do in trace {}: {why}", self.id());
-            return Err(Error::new(ErrorKind::Refused, problem));
-        }
-        // What was said before a stop or a limit waits until somebody goes on.
-        match (state.queues.is_empty() || state.queues.held) && state.tree.head.is_some() {
-            true => self.go_on(Mail::Continue).await,
-            false => self.driven_on(log.head + 1, Bound::Next).await,
-        }
+        let why = match how_to_continue(state) {
+            Continuation::Drive => return self.driven_on(log.head + 1, Bound::Next).await,
+            Continuation::Continue => return self.go_on(Mail::Continue).await,
+            Continuation::FinishAnswer => return self.go_on(Mail::message(FINISH_ANSWER)).await,
+            // The same request, made again: what it began has ended.
+            Continuation::Answered | Continuation::Empty if self.sent().await?.is_some() => {
+                return self.go_on(Mail::Continue).await;
+            }
+            Continuation::Answered => "its last message has its answer",
+            Continuation::Empty => "nothing is said in it",
+        };
+        Err(Error::new(ErrorKind::Refused, format!("nothing is left to do in trace {}: {why}", self.id())))
     }
 
     /// Ends the run that goes on, or is about to begin, as [`Trace::stop`] does. Errors: nothing is running.
@@ -189,6 +206,7 @@ impl Trace {
             let is_here = matches!(&*phase.borrow(), Phase::Running | Phase::Parked(_));
             return Ok(is_here);
         }
+        self.prepare_model(&read).await?;
         self.host().runtime().resume(self.host().scope(), self.id());
         Ok(true)
     }
@@ -236,7 +254,7 @@ impl Trace {
 
     pub(crate) async fn go_on(&self, mail: Mail) -> Result<Run, Error> {
         let before = self.look().await?;
-        self.check_rules(&before).await?;
+        self.check_ready(&before).await?;
         let before = &before.log;
         let again = self.sent().await?;
         let sent = self.put(&mail).await?;

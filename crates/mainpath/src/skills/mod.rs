@@ -9,7 +9,7 @@ mod shelf;
 
 pub(crate) use catalogue::tell;
 pub(crate) use offered::with_tools;
-pub use selected::{no_such_name, preloads, select_named, selected};
+pub use selected::{is_loaded, no_such_name, preloads, said, select_named, selected};
 pub use shelf::{Shelf, Trusting};
 
 use mainpath_types::{FIND_SKILL, LOAD_RESOURCE, RUN_SCRIPT, SELECT_SKILLS};

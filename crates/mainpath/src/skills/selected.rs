@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::skills::Shelf;
 use crate::skills::catalogue::is_allowed;
-use mainpath_core::estimate;
+use mainpath_core::{State, estimate};
 use mainpath_runtime::Mail;
 use mainpath_skills::{LoadError, Skill, Skills, list_files, load_body};
 use mainpath_types::{AppliedPreset, LOAD_RESOURCE, Part, RUN_SCRIPT, SkillBy, SkillSelected, Spec};
@@ -127,6 +127,24 @@ pub fn no_such_name(text: &str, workspace: &Path, shelf: Option<&Shelf>) -> Opti
 /// Whether a word after a slash names something at the top of the file system, such as `/tmp`.
 fn is_path(name: &str) -> bool {
     Path::new("/").join(name).symlink_metadata().is_ok()
+}
+
+/// Returns true if mail selects a skill that is loaded already, with the same text.
+pub fn is_loaded(state: &State, mail: &Mail) -> bool {
+    let Mail::SelectSkill { skill } = mail else { return false };
+    state.loaded_skills().any(|row| *row.skill == *skill.skill && *row.hash == *skill.hash)
+}
+
+/// Reads what a person says for an agent of this spec: the mail that loads the skill whose `/NAME` it begins with, and the text without
+/// that. Errors: the skill cannot be used, or nothing has this name: a slip of the pen is not worth a run.
+pub fn said(text: String, spec: &Spec, shelf: Option<&Shelf>) -> Result<(Option<Mail>, String), Error> {
+    if let Some((skill, rest)) = select_named(&text, spec, shelf)? {
+        return Ok((Some(skill), rest));
+    }
+    match no_such_name(&text, Path::new(spec.source()), shelf.filter(|_| !spec.skills.off)) {
+        Some(why) => Err(Error::about("task", format!("{why}; put another word before it if the agent is to read it"))),
+        None => Ok((None, text)),
+    }
 }
 
 /// What a person says who begins with `/NAME` of a skill: the mail that loads it, and what is said besides. `None`: the words name no

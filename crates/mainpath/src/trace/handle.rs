@@ -3,6 +3,7 @@
 use super::export::{Export, ExportFormat, ExportLayout};
 use super::layouts::MessagePart;
 use super::read::{Read, ReadTrace, TraceState, spec_of};
+use crate::agent::Recorded;
 use crate::sessions::Held;
 use crate::values::not_empty;
 use crate::{Error, ErrorKind, Host};
@@ -131,13 +132,25 @@ impl Trace {
         }
     }
 
-    /// Errors: nobody drives it, and its rules of now cannot be read, so that nobody could.
-    pub(crate) async fn check_rules(&self, read: &Read) -> Result<(), Error> {
+    /// Prepares what driving it takes. Errors: no process drives it, and its rules of now cannot be read or its model cannot be used.
+    pub(crate) async fn check_ready(&self, read: &Read) -> Result<(), Error> {
         let Some(spec) = spec_of(&read.log).filter(|_| self.id.elsewhere().is_none()) else { return Ok(()) };
-        let Err(problem) = (self.host.runtime().config().policies)(spec) else { return Ok(()) };
-        match self.host.at(&self.id).driver().await? {
-            Some(_) => Ok(()),
-            None => Err(problem.into()),
+        if let Err(problem) = (self.host.runtime().config().policies)(spec) {
+            return match self.host.at(&self.id).driver().await? {
+                Some(_) => Ok(()),
+                None => Err(problem.into()),
+            };
+        }
+        self.prepare_model(read).await
+    }
+
+    /// Prepares the model of its spec if that is a recording: a process that has just started has none.
+    pub(crate) async fn prepare_model(&self, read: &Read) -> Result<(), Error> {
+        match spec_of(&read.log).map(|spec| &spec.model) {
+            Some(model) if Recorded::of(model)?.is_some() && !self.host.models().has(model) => {
+                self.host.prepare_model(model).await
+            }
+            _ => Ok(()),
         }
     }
 
@@ -234,7 +247,7 @@ impl Trace {
             let stands = if is_denied(row) { "it was denied" } else { stands(&row.state) };
             return Err(Error::new(ErrorKind::Refused, format!("call {call} {not}: {stands}")));
         }
-        self.check_rules(&read).await?;
+        self.check_ready(&read).await?;
         // A denial wins over an approval that nobody has read.
         let is_first = !matches!(mail, Mail::Deny { .. });
         if is_first {

@@ -1,0 +1,479 @@
+//! What is done to a run comes to the same by the command, the server, the library and MCP: its outcome and its log.
+
+use crate::mcp_serve::Client;
+use crate::serving::{Served, serve};
+use crate::support::*;
+use mainpath::types::{CallId, Seq, TraceId};
+use mainpath::{Error, ErrorKind, Host, Run, Status, Trace};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::time::Duration;
+use tokio::runtime::Runtime;
+
+/// What is done.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Start(&'static str),
+    /// On the recording of another trace.
+    StartOnRecording,
+    Say(&'static str),
+    Resume,
+    Approve,
+    Deny,
+    Reopen,
+    Answer(&'static str),
+    Steer(&'static str),
+    Next(&'static str),
+    Rewind(u32, &'static str),
+    Regenerate(u32),
+    Fork(u32),
+    Stop,
+    Compact,
+}
+use Step::*;
+
+/// What comes of it.
+#[derive(Clone, Debug, PartialEq)]
+enum Outcome {
+    /// The run ended with this answer.
+    Ended(String),
+    /// It waits for a person.
+    Waits,
+    /// It was sent, or done at once.
+    Done,
+    Refused,
+}
+
+fn ended(answer: &str) -> Outcome {
+    Outcome::Ended(answer.into())
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Way {
+    Command,
+    Server,
+    Library,
+    Mcp,
+}
+
+/// A row: a script, what is done in order, and what comes of each step.
+struct Row {
+    about: &'static str,
+    script: &'static str,
+    steps: Vec<(Step, Outcome)>,
+}
+
+const CUT: &str = "[[turn]]\ntext = \"The first half of the ans\"\nstop = \"max_tokens\"\n[[turn]]\nfinal = \"wer.\"\n";
+const TWO: &str = "[[turn]]\nfinal = \"One.\"\n[[turn]]\nfinal = \"Two.\"\n";
+const ASKS: &str = "[[turn]]\ncalls = [{ tool = \"write_text_file\", args = { path = \"b.txt\", content = \"x\" } }]\n[[turn]]\nfinal = \"The end.\"\n";
+const AGAIN: &str = "[[turn]]\ncalls = [{ tool = \"write_text_file\", args = { path = \"b.txt\", content = \"x\" } }]\n[[turn]]\nfinal = \"The end.\"\n[[turn]]\nfinal = \"Made.\"\n";
+const QUESTION: &str = "[[turn]]\ncalls = [{ tool = \"ask_human\", args = { question = \"Which colour?\" } }]\n[[turn]]\nfinal = \"The end.\"\n";
+
+fn rows() -> Vec<Row> {
+    let row = |about, script, steps: &[(Step, Outcome)]| Row { about, script, steps: steps.to_vec() };
+    let waits = Outcome::Waits;
+    let refused = Outcome::Refused;
+    vec![
+        row("a task is answered", TWO, &[(Start("Do it."), ended("One."))]),
+        row("a slip in the name of a skill costs nothing", TWO, &[(Start("/reserch hello"), refused.clone())]),
+        row("an empty task", TWO, &[(Start(" "), refused.clone())]),
+        row("a recording is a model", TWO, &[(StartOnRecording, ended("Recorded."))]),
+        row("more is said", TWO, &[(Start("Do it."), ended("One.")), (Say("And?"), ended("Two."))]),
+        row(
+            "a slip in a later message",
+            TWO,
+            &[(Start("Do it."), ended("One.")), (Say("/reserch hello"), refused.clone()), (Say("And?"), ended("Two."))],
+        ),
+        row(
+            "a later message on a recording",
+            TWO,
+            &[(StartOnRecording, ended("Recorded.")), (Say("And?"), refused.clone())],
+        ),
+        row(
+            "an answer that the output limit cut is finished",
+            CUT,
+            &[(Start("Say it."), ended("The first half of the ans")), (Resume, ended("wer."))],
+        ),
+        row(
+            "nothing is left to resume",
+            TWO,
+            &[(Start("Do it."), ended("One.")), (Resume, refused.clone()), (Say("And?"), ended("Two."))],
+        ),
+        row("a call is approved", ASKS, &[(Start("Do it."), waits.clone()), (Approve, ended("The end."))]),
+        row("a call is denied", ASKS, &[(Start("Do it."), waits.clone()), (Deny, ended("The end."))]),
+        row(
+            "a denied call is not approved without saying so",
+            ASKS,
+            &[(Start("Do it."), waits.clone()), (Deny, ended("The end.")), (Approve, refused.clone())],
+        ),
+        row(
+            "a denied call is made after all",
+            AGAIN,
+            &[(Start("Do it."), waits.clone()), (Deny, ended("The end.")), (Reopen, ended("Made."))],
+        ),
+        row(
+            "a question is answered",
+            QUESTION,
+            &[(Start("Do it."), waits.clone()), (Answer("red"), ended("The end."))],
+        ),
+        row(
+            "a decision about nothing",
+            TWO,
+            &[
+                (Start("Do it."), ended("One.")),
+                (Approve, refused.clone()),
+                (Deny, refused.clone()),
+                (Answer("x"), refused.clone()),
+            ],
+        ),
+        row(
+            "back to a message with another",
+            TWO,
+            &[(Start("Do it."), ended("One.")), (Rewind(0, "Other."), ended("One."))],
+        ),
+        row(
+            "back with a slip in the name of a skill",
+            TWO,
+            &[(Start("Do it."), ended("One.")), (Rewind(0, "/reserch hello"), refused.clone())],
+        ),
+        row("back to no message", TWO, &[(Start("Do it."), ended("One.")), (Rewind(99, "Other."), refused.clone())]),
+        row("answered again", TWO, &[(Start("Do it."), ended("One.")), (Regenerate(1), ended("One."))]),
+        row("a copy", TWO, &[(Start("Do it."), ended("One.")), (Fork(1), Outcome::Done)]),
+        row("a copy up to no message", TWO, &[(Start("Do it."), ended("One.")), (Fork(99), refused.clone())]),
+        row(
+            "a run that waits is stopped, and resumed",
+            ASKS,
+            &[(Start("Do it."), waits.clone()), (Stop, Outcome::Done), (Resume, ended("The end."))],
+        ),
+        row("a summary", TWO, &[(Start("Do it."), ended("One.")), (Compact, Outcome::Done)]),
+        row("a redirection waits", ASKS, &[(Start("Do it."), waits.clone()), (Steer("Other."), Outcome::Done)]),
+        row("a message waits", ASKS, &[(Start("Do it."), waits), (Next("Other."), Outcome::Done)]),
+    ]
+}
+
+/// A place in which one row is done in one way.
+struct World {
+    place: Place,
+    model: String,
+    recording: String,
+    trace: Option<String>,
+    by: By,
+}
+
+/// What it is done by.
+enum By {
+    Command,
+    Server(Served),
+    Library(Box<(Runtime, Host)>),
+    Mcp(Box<Client>),
+}
+
+impl World {
+    fn new(way: Way, script: &str) -> World {
+        let place = Place::new();
+        let file = |name: &str, text: &str| {
+            let file = place.root().join(name);
+            std::fs::write(&file, text).unwrap();
+            format!("scripted:{}", file.display())
+        };
+        let model = file("script.toml", script);
+        let recorded = file("recorded.toml", "[[turn]]\nfinal = \"Recorded.\"\n");
+        place.config(&format!("model = {model:?}\n"));
+        place.ok(&["run", "--model", &recorded, "x"]);
+        let recording = place.trace();
+        let by = match way {
+            Way::Command => By::Command,
+            Way::Server => By::Server(serve(&place)),
+            Way::Library => {
+                let runtime = Runtime::new().unwrap();
+                let entered = runtime.enter();
+                let host = Host::from_folder(&place.home).unwrap();
+                drop(entered);
+                By::Library(Box::new((runtime, host)))
+            }
+            Way::Mcp => By::Mcp(Box::new(Client::of(place.command(&["mcp", "serve"])))),
+        };
+        World { place, model, recording, trace: None, by }
+    }
+
+    /// Does a step. `None`: this way does not offer it.
+    fn take(&mut self, step: Step) -> Option<Outcome> {
+        match &self.by {
+            By::Command => Some(self.by_command(step)),
+            By::Server(_) => Some(self.by_server(step)),
+            By::Library(_) => Some(self.by_library(step)),
+            By::Mcp(_) => self.by_mcp(step),
+        }
+    }
+
+    fn id(&self) -> String {
+        self.trace.clone().unwrap()
+    }
+
+    /// Notes the trace that a start has made.
+    fn found(&mut self) {
+        let other = |trace: &String| *trace != self.recording;
+        self.trace = self.place.traces().into_iter().find(other).or(self.trace.take());
+    }
+
+    fn call(&self) -> CallId {
+        CallId { seq: Seq(2), index: 0 }
+    }
+
+    fn by_command(&mut self, step: Step) -> Outcome {
+        let (call, trace) = (self.call().to_string(), self.trace.clone().unwrap_or_default());
+        let recording = format!("playback:{}", self.recording);
+        let run = |words: &[&str]| {
+            let done = self.place.run(words);
+            match done.code {
+                0 => ended(done.out.trim_end()),
+                5 => Outcome::Waits,
+                // An answer that was cut off.
+                4 => answered(&done.out),
+                _ => Outcome::Refused,
+            }
+        };
+        let sent = |words: &[&str]| if self.place.run(words).code == 0 { Outcome::Done } else { Outcome::Refused };
+        let and_resumed = |words: &[&str]| match sent(words) {
+            Outcome::Done => run(&["resume", "--park", &trace]),
+            refused => refused,
+        };
+        let outcome = match step {
+            Start(task) => run(&["run", "--park", task]),
+            StartOnRecording => run(&["run", "--park", "--model", &recording, "x"]),
+            Say(text) => run(&["run", "--park", "--trace", &trace, text]),
+            Resume => run(&["resume", "--park", &trace]),
+            Approve => and_resumed(&["approve", &trace, "--call", &call]),
+            Deny => and_resumed(&["deny", &trace, "--call", &call]),
+            Reopen => and_resumed(&["approve", &trace, "--call", &call, "--reopen"]),
+            Answer(text) => and_resumed(&["answer", &trace, "--call", &call, text]),
+            Steer(text) => sent(&["steer", &trace, text]),
+            Next(text) => sent(&["next", &trace, text]),
+            Rewind(to, text) => run(&["rewind", "--park", &trace, "--to", &to.to_string(), text]),
+            Regenerate(to) => run(&["rewind", "--park", &trace, "--to", &to.to_string()]),
+            Fork(to) => sent(&["fork", &trace, "--to", &to.to_string(), "--no-run"]),
+            Stop => sent(&["stop", &trace]),
+            Compact => sent(&["compact", &trace]),
+        };
+        if self.trace.is_none() {
+            self.found();
+        }
+        outcome
+    }
+
+    fn by_server(&mut self, step: Step) -> Outcome {
+        let By::Server(server) = &self.by else { unreachable!() };
+        let trace = self.trace.clone().unwrap_or_default();
+        let post = |path: &str, body: Value| {
+            let (status, answer) = server.ask("POST", path, "prefer: wait=30\r\n", &body.to_string());
+            (status < 300, answer)
+        };
+        let to = |verb: &str| format!("/api/traces/{trace}/{verb}");
+        let sent = |(is_ok, _): (bool, Value)| if is_ok { Outcome::Done } else { Outcome::Refused };
+        let run = |(is_ok, answer): (bool, Value)| match is_ok {
+            true => {
+                let id = answer["trace_id"].as_str().unwrap_or(&trace).to_string();
+                let at = format!("/api/traces/{id}");
+                let status = || server.ask("GET", &at, "", "").1["status"].as_str().unwrap_or_default().to_string();
+                wait_until("it has ended or waits", || status() != "running");
+                self.outcome_of(&id, &status())
+            }
+            false => Outcome::Refused,
+        };
+        let model = |model: &str, task: &str| json!({"task": task, "model": model, "workspace": self.place.work});
+        let recording = format!("playback:{}", self.recording);
+        let outcome = match step {
+            Start(task) => run(post("/api/traces", model(&self.model, task))),
+            StartOnRecording => run(post("/api/traces", model(&recording, "x"))),
+            Say(text) => run(post(&to("run"), json!({"messages": [{"role": "user", "content": text}]}))),
+            Resume => run(post(&to("resume"), json!({}))),
+            Approve | Deny | Reopen => {
+                let decision = if matches!(step, Deny) { "deny" } else { "approve" };
+                let mut body = json!({"decision": decision});
+                if matches!(step, Reopen) {
+                    body["reopen"] = true.into();
+                }
+                run(post(&to(&format!("approvals/{}", self.call())), body))
+            }
+            Answer(text) => run(post(&to(&format!("questions/{}", self.call())), json!({"answer": text}))),
+            Steer(text) => sent(post(&to("steer"), json!({"message": text}))),
+            Next(text) => sent(post(&to("next"), json!({"message": text}))),
+            Rewind(after, text) => run(post(&to("rewind"), json!({"after_sequence": after, "message": text}))),
+            Regenerate(after) => run(post(&to("regenerate"), json!({"after_sequence": after}))),
+            Fork(at) => sent(post(&to("fork"), json!({"at_sequence": at}))),
+            Stop => sent(post(&to("stop"), json!({}))),
+            Compact => sent(post(&to("compact"), json!({}))),
+        };
+        if self.trace.is_none() {
+            self.found();
+        }
+        outcome
+    }
+
+    /// What a trace of this status came to, by its log.
+    fn outcome_of(&self, trace: &str, status: &str) -> Outcome {
+        match status {
+            "waiting" => Outcome::Waits,
+            _ => {
+                let events = self.place.events(trace);
+                let answers = events.iter().rev().filter(|event| event["type"] == "model_finished");
+                let text = answers.flat_map(|event| event["data"]["parts"].as_array().cloned().unwrap_or_default());
+                let mut texts = text.filter_map(|part| part["text"].as_str().map(String::from));
+                ended(&texts.next().unwrap_or_default())
+            }
+        }
+    }
+
+    fn by_library(&mut self, step: Step) -> Outcome {
+        let By::Library(library) = &self.by else { unreachable!() };
+        let (runtime, host) = &**library;
+        let call = self.call();
+        let agent = |model: &str| host.agent(model).workspace(&self.place.work);
+        let outcome = runtime.block_on(async {
+            let trace = match &self.trace {
+                Some(id) => Some(host.trace(&id.parse::<TraceId>().unwrap()).await.unwrap()),
+                None => None,
+            };
+            let trace = trace.as_ref();
+            match step {
+                Start(task) => run_of(agent(&self.model).start(task).await).await,
+                StartOnRecording => run_of(agent(&format!("playback:{}", self.recording)).start("x").await).await,
+                Say(text) => run_of(trace.unwrap().say(text).await).await,
+                Resume => run_of(trace.unwrap().resume().await).await,
+                Approve => then_ends(trace.unwrap(), trace.unwrap().approve(call).await).await,
+                Deny => then_ends(trace.unwrap(), trace.unwrap().deny(call, None).await).await,
+                Reopen => run_of(trace.unwrap().reopen(call).await).await,
+                Answer(text) => then_ends(trace.unwrap(), trace.unwrap().answer(call, text).await).await,
+                Steer(text) => done(trace.unwrap().steer(text).await),
+                Next(text) => done(trace.unwrap().next(text).await),
+                Rewind(after, text) => run_of(trace.unwrap().rewind(Seq(after), text).await).await,
+                Regenerate(after) => run_of(trace.unwrap().regenerate(Seq(after)).await).await,
+                Fork(at) => done(trace.unwrap().fork(Seq(at)).await.map(drop)),
+                Stop => done(trace.unwrap().stop_run().await),
+                Compact => done(trace.unwrap().compact(None).await),
+            }
+        });
+        if self.trace.is_none() {
+            self.found();
+        }
+        outcome
+    }
+
+    fn by_mcp(&mut self, step: Step) -> Option<Outcome> {
+        let (call, trace) = (self.call().to_string(), self.trace.clone());
+        let work = self.place.work.clone();
+        let By::Mcp(client) = &mut self.by else { unreachable!() };
+        let (failed, said) = match step {
+            Start(task) => client.call("run_start", json!({"task": task, "workspace": work})),
+            Approve => client.call("run_answer", json!({"trace": trace, "call": call, "decision": "approve"})),
+            Deny => client.call("run_answer", json!({"trace": trace, "call": call, "decision": "deny"})),
+            Answer(text) => {
+                client.call("run_answer", json!({"trace": trace, "call": call, "decision": "answer", "text": text}))
+            }
+            _ => return None,
+        };
+        if failed {
+            return Some(Outcome::Refused);
+        }
+        let trace = trace.unwrap_or_else(|| said["trace"].as_str().unwrap().to_string());
+        let result = client.ok("run_result", json!({"trace": trace, "wait_s": 30}));
+        self.trace = Some(trace);
+        Some(match result["status"].as_str() {
+            Some("waiting") => Outcome::Waits,
+            _ => answered(result["answer"].as_str().unwrap_or_default()),
+        })
+    }
+
+    /// The kinds of the events of the trace, without those that say who drives it and how.
+    fn log(&self) -> Vec<String> {
+        let events = self.trace.as_ref().map(|trace| self.place.events(trace)).unwrap_or_default();
+        events.iter().map(|event| event["type"].as_str().unwrap().to_string()).collect()
+    }
+}
+
+fn done(result: Result<(), Error>) -> Outcome {
+    match result {
+        Ok(()) => Outcome::Done,
+        Err(error) => {
+            assert_ne!(error.kind(), ErrorKind::Failed, "{error}");
+            Outcome::Refused
+        }
+    }
+}
+
+async fn run_of(run: Result<Run, Error>) -> Outcome {
+    match run {
+        Ok(run) => {
+            let trace = run.trace().clone();
+            tokio::select! {
+                outcome = run.outcome() => answered(&outcome.unwrap().answer),
+                () = waits(&trace) => Outcome::Waits,
+            }
+        }
+        Err(error) => {
+            assert_ne!(error.kind(), ErrorKind::Failed, "{error}");
+            Outcome::Refused
+        }
+    }
+}
+
+async fn then_ends(trace: &Trace, decided: Result<(), Error>) -> Outcome {
+    match done(decided) {
+        Outcome::Done => loop {
+            match trace.outcome().await {
+                Ok(outcome) => break answered(&outcome.answer),
+                Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+            }
+        },
+        refused => refused,
+    }
+}
+
+/// An answer, without what is added where it was cut off.
+fn answered(answer: &str) -> Outcome {
+    ended(answer.split("\n\n[The answer was cut off").next().unwrap())
+}
+
+/// Waits until the trace waits for people.
+async fn waits(trace: &Trace) {
+    while !matches!(trace.status().await.unwrap(), Status::Waiting(_)) {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[test]
+fn whatever_is_done_comes_to_the_same_in_every_way() {
+    let mut differences = Vec::new();
+    for Row { about, script, steps } in rows() {
+        let mut first: Option<Vec<String>> = None;
+        for way in [Way::Command, Way::Server, Way::Library, Way::Mcp] {
+            let mut world = World::new(way, script);
+            let mut is_offered = true;
+            for (step, expected) in &steps {
+                let Some(outcome) = world.take(*step) else {
+                    is_offered = false;
+                    break;
+                };
+                if outcome != *expected {
+                    differences.push(format!("{about}, {way:?}, {step:?}: {outcome:?}, not {expected:?}"));
+                }
+            }
+            let log = world.log();
+            match &first {
+                _ if !is_offered => {}
+                None => first = Some(log),
+                Some(known) if *known == log => {}
+                Some(known) => differences.push(format!("{about}, {way:?}:\n  {log:?}\n  not {known:?}")),
+            }
+        }
+    }
+    assert_eq!(differences, [""; 0], "\n{}", differences.join("\n"));
+}
+
+#[test]
+fn the_table_sees_a_difference() {
+    let mut world = World::new(Way::Command, TWO);
+    assert_eq!(world.take(Start("Do it.")), Some(ended("One.")));
+    assert_eq!(world.take(Resume), Some(Outcome::Refused));
+    assert!(Path::new(&world.place.file(&world.id(), "events.jsonl")).is_file());
+}
