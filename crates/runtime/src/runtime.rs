@@ -181,6 +181,15 @@ impl Runtime {
         while self.shared.drivers.load(Ordering::Acquire) > 0 {
             tokio::time::sleep(LOOK).await;
         }
+        self.end_processes().await;
+    }
+
+    /// Ends what the calls of all traces have started in the background, and waits for it. Returns a sentence for each thing that these
+    /// processes had left for other programs to run. For a process that is about to end: without this they are killed, and nothing
+    /// compares what they have left.
+    pub async fn end_processes(&self) -> Vec<String> {
+        let ends = self.shared.processes().into_iter().map(|processes| async move { processes.end().await });
+        futures_util::future::join_all(ends).await.concat()
     }
 
     /// Has somebody told of every event that is appended here, of traces that are taken up from now on. The first who asks is told;

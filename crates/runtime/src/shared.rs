@@ -4,6 +4,7 @@ use crate::config::Config;
 use crate::observer::Observer;
 use crate::prepared::Specs;
 use crate::stream::hub::Handle;
+use mainpath_tools::Processes;
 use mainpath_types::{TenantId, TraceId};
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
@@ -133,6 +134,11 @@ impl Shared {
             handle.wakes.fetch_add(1, Ordering::AcqRel);
             handle.wake.notify_one();
         }
+    }
+
+    /// The background processes of all traces.
+    pub fn processes(&self) -> Vec<Arc<Processes>> {
+        self.handles().known.values().filter_map(|handle| handle.known_processes().cloned()).collect()
     }
 
     /// The handle of a trace that this process knows, or knew: what is sent to it is read here.

@@ -39,6 +39,8 @@ struct Seen {
     unread: Collector,
     /// How it ended, in words.
     ended: Option<String>,
+    /// What it had left for other programs to run, a sentence each.
+    planted: Vec<String>,
 }
 
 impl Seen {
@@ -53,13 +55,18 @@ impl Processes {
         self.table().is_empty()
     }
 
-    /// Ends them all. Returns when nothing of them runs any more.
-    pub async fn end(&self) {
-        let all: Vec<Arc<Background>> = self.table().values().cloned().collect();
-        all.iter().for_each(|one| one.end.cancel());
-        for one in all {
+    /// Ends them all. Returns when nothing of them runs any more, with what those that still ran had left for other programs to run: a
+    /// sentence for each thing, which was moved aside.
+    pub async fn end(&self) -> Vec<String> {
+        let all = self.table().values().cloned().collect::<Vec<_>>();
+        let running: Vec<Arc<Background>> = all.into_iter().filter(|one| !one.has_ended()).collect();
+        running.iter().for_each(|one| one.end.cancel());
+        let mut planted = Vec::new();
+        for one in running {
             one.ended().await;
+            planted.extend(one.seen.borrow().planted.iter().cloned());
         }
+        planted
     }
 
     /// Starts one by `launch`. Errors: there are too many. The inner one is that of `launch`.
@@ -131,14 +138,12 @@ impl Background {
         let mut take = |piece: String| self.seen.send_modify(|seen| seen.unread.push(piece.as_bytes()));
         // A process that goes on is read as it would be in a terminal.
         let sinks = Sinks { output: &mut ignore, errors: &mut ignore_errors, piece: &mut take };
-        let words = match follow(running, &self.end, limit, sinks).await {
-            Ok((ended, stop)) => {
-                ended.planted.sentences(true).iter().for_each(|sentence| notice(sentence));
-                end_in_words(&ended, stop)
-            }
-            Err(error) => format!("its end could not be confirmed: {error}"),
+        let (words, planted) = match follow(running, &self.end, limit, sinks).await {
+            Ok((ended, stop)) => (end_in_words(&ended, stop), ended.planted.sentences(true)),
+            Err(error) => (format!("its end could not be confirmed: {error}"), Vec::new()),
         };
-        self.seen.send_modify(|seen| seen.ended = Some(words));
+        planted.iter().for_each(|sentence| notice(sentence));
+        self.seen.send_modify(|seen| (seen.ended, seen.planted) = (Some(words), planted));
     }
 
     fn has_ended(&self) -> bool {

@@ -5,7 +5,9 @@ use crate::exit::{Exit, Failure, logs};
 use crate::runs::settle::settle;
 use crate::runs::task::read_all;
 use crate::traces::allow::{in_a_line, leads};
-use crate::traces::asked::{Asked, Standing, asked, denied, folder_of, none_waits, places_of, what, whole_of, why_not};
+use crate::traces::asked::{
+    Asked, Standing, and_resume, asked, denied, folder_of, none_waits, places_of, what, whole_of, why_not,
+};
 use crate::traces::forget::forget_said;
 use crate::traces::taking::taken_by;
 use crate::traces::which::{surely, waiting};
@@ -21,9 +23,9 @@ use mainpath::runtime::Mail;
 use mainpath::sessions::sessions;
 use mainpath::store::ReadLog;
 use mainpath::tools::Schema;
-use mainpath::trace::offered_rule;
-use mainpath::types::{CallId, EffectClass, MessageMode, RUN_SCRIPT, TraceId};
-use mainpath::{Logs, spec_of};
+use mainpath::trace::ApprovedFor;
+use mainpath::types::{CallId, EffectClass, EventKind, MessageMode, RUN_SCRIPT, ResolveCause, TraceId};
+use mainpath::{Host, Logs, Trace, spec_of};
 use mainpath_server::served_at;
 use std::io::IsTerminal;
 
@@ -56,6 +58,9 @@ pub struct ApproveArgs {
     /// Replace the model's arguments with this JSON object; the rules are checked again
     #[arg(long, value_name = "JSON")]
     pub arguments: Option<String>,
+    /// Also approve a call that a person has denied
+    #[arg(long)]
+    pub reopen: bool,
     /// Do not ask for confirmation (a terminal asks for calls of more than one line)
     #[arg(short, long)]
     pub yes: bool,
@@ -250,8 +255,13 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
     if let Some(arguments) = &args.arguments {
         fits(&Installation::open()?, &trace, call, arguments).await?;
     }
-    let (_, state, bodies) = logs.read(&trace).await?;
+    let (log, state, bodies) = logs.read(&trace).await?;
     let row = state.calls.get(call);
+    if !args.reopen && row.is_some_and(is_denied) && is_denied_by_person(&log, call) {
+        let what = row.map(|row| what(row, &bodies)).unwrap_or_default();
+        let how = format!("mainpath approve {trace} --call {call} --reopen{}", and_resume(&trace));
+        return Err(Failure::error(format!("call {call} ({what}) was denied by a person; to run it after all: {how}")));
+    }
     let whole = match (&args.arguments, row) {
         (Some(arguments), _) => whole(arguments, folder_of(&state, &bodies).as_deref()),
         (None, Some(row)) => whole_of(row, &bodies, folder_of(&state, &bodies).as_deref()),
@@ -266,37 +276,46 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
         out(&format!("call {call} of {trace} is not approved"))?;
         return Ok(Exit::ApprovalNeeded);
     }
-    let mut rule = None;
-    if args.reach != Reach::Once {
-        let (log, ..) = logs.read(&trace).await?;
-        if row.is_some_and(is_denied) {
-            return Err(Failure::error(format!("call {call} of {trace} was denied; approve it once")));
-        }
-        let narrow = offered_rule(&log.events, call).ok_or_else(|| {
-            Failure::error(format!("no narrow rule can cover call {call} of {trace}; approve it once"))
-        })?;
-        for line in narrow.lines() {
-            out(&format!("rule: {}", one_line(line)))?;
-        }
-        if args.reach == Reach::Always {
-            let file = logs.home.allow_always(&narrow, &trace, call)?;
-            out(&format!(
-                "{} is allowed in every trace from now on; the rule is in {}",
-                in_a_line(&narrow),
-                file.display()
-            ))?;
-        } else {
-            out(&format!("{} is allowed in {trace}", in_a_line(&narrow)))?;
-        }
-        rule = Some(narrow);
-    }
     let edited = args.arguments.as_deref().map(|arguments| format!(" with {}", gist(arguments)));
     let what = row.map(|row| what(row, &bodies)).unwrap_or_default() + &edited.unwrap_or_default();
-    let mail = match row.is_some_and(is_denied) {
-        true => Mail::Reopen { call, arguments: args.arguments },
-        false => Mail::Approve { call, arguments: args.arguments, rule },
-    };
-    decided(&logs, &trace, &mail, &format!("approved call {call} of {trace} ({what})")).await
+    let (on, is_denied) = (decided_trace(&trace).await?, row.is_some_and(is_denied));
+    match (args.arguments, args.reach) {
+        (_, Reach::Trace | Reach::Always) if is_denied => {
+            return Err(Failure::error(format!("call {call} of {trace} was denied; approve it once")));
+        }
+        (arguments, Reach::Once) if is_denied => on.approve_denied(call, arguments).await?,
+        (Some(arguments), _) => on.approve_with(call, arguments).await?,
+        (None, Reach::Once) => on.approve(call).await?,
+        (None, reach) => {
+            let narrow = on.approve_for(call, ApprovedFor::Trace).await?;
+            for line in narrow.lines() {
+                out(&format!("rule: {}", one_line(line)))?;
+            }
+            let narrow_line = in_a_line(&narrow);
+            out(&match reach {
+                Reach::Always => {
+                    let file = logs.home.allow_always(&narrow, &trace, call)?;
+                    let file = file.display();
+                    format!("{narrow_line} is allowed in every trace from now on; the rule is in {file}")
+                }
+                Reach::Once | Reach::Trace => format!("{narrow_line} is allowed in {trace}"),
+            })?;
+        }
+    }
+    decided(&logs, &trace, &format!("approved call {call} of {trace} ({what})"))
+}
+
+/// Returns true if a person has denied a call. An approval undoes that only if it says so.
+fn is_denied_by_person(log: &ReadLog, call: CallId) -> bool {
+    log.events.iter().any(|event| match &event.kind {
+        EventKind::CallResolved(data) => data.call == call && data.cause == ResolveCause::DeniedByPerson,
+        _ => false,
+    })
+}
+
+/// The trace that a decision is sent to, which tells whether it is what the call came to.
+async fn decided_trace(trace: &TraceId) -> Result<Trace, Failure> {
+    Ok(Host::of(Installation::open()?, None)?.trace(trace).await?)
 }
 
 /// Shows all of a call, and what it runs or where it leads. At a terminal a person who has not seen it yet is asked, unless it is a short
@@ -322,12 +341,12 @@ pub async fn deny(args: DenyArgs) -> Result<Exit, Failure> {
     let (trace, call) = undecided(&logs, args.trace.as_deref(), args.call, Standing::Denied).await?;
     let (_, state, bodies) = logs.read(&trace).await?;
     let what = state.calls.get(call).map(|row| what(row, &bodies)).unwrap_or_default();
-    let mail = Mail::Deny { call, reason: args.why.or(args.reason) };
-    decided(&logs, &trace, &mail, &format!("denied call {call} of {trace} ({what})")).await
+    decided_trace(&trace).await?.deny(call, args.why.or(args.reason)).await?;
+    decided(&logs, &trace, &format!("denied call {call} of {trace} ({what})"))
 }
 
-async fn decided(logs: &Logs, trace: &TraceId, mail: &Mail, done: &str) -> Result<Exit, Failure> {
-    logs.send(trace, mail).await?;
+/// Tells what was decided, and how the run continues.
+fn decided(logs: &Logs, trace: &TraceId, done: &str) -> Result<Exit, Failure> {
     if driven_elsewhere(logs, trace)? {
         out(done)?;
     } else {

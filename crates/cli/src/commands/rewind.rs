@@ -6,14 +6,17 @@ use crate::args::point::{PointArgs, seq};
 use crate::commands::restore::{FilesArgs, before_going_on, held};
 use crate::commands::what_if::{WhatIfArgs, what_if};
 use crate::exit::{Exit, Failure};
-use crate::runs::go_on::{go_on, keep_mode_of};
+use crate::runs::go_on::{Said, go_on, go_on_with, keep_mode_of};
 use crate::runs::rules::opened;
 use crate::ui::out::out;
 use clap::Args;
 use mainpath::runtime::{Mail, new_trace_id};
+use mainpath::skills::said;
+use mainpath::store::ReadLog;
 use mainpath::store::scheduler::system_clock;
 use mainpath::types::Part;
 use mainpath::types::Seq;
+use mainpath::{Installation, spec_of};
 
 /// `mainpath rewind`
 #[derive(Args, Debug)]
@@ -107,6 +110,7 @@ pub async fn rewind(mut args: RewindArgs) -> Result<Exit, Failure> {
     if after == Seq(0) && task.is_none() {
         return Err(Failure::usage("a rewind to before the first message needs a new task"));
     }
+    let (skill, task) = said_in(&app, &log, task)?;
     if before_going_on(&app, &trace, of, after, args.files, args.output.json).await? {
         return Ok(Exit::Ok);
     }
@@ -115,7 +119,8 @@ pub async fn rewind(mut args: RewindArgs) -> Result<Exit, Failure> {
         eprintln!("· no task given, so the model answers message {after} of {trace} again");
     }
     let parts = task.map(|task| vec![Part::text(task)]);
-    go_on(&app, &trace, &args.agent, &args.output, Some(Mail::Rewind { after, parts })).await
+    let said = Said { skill, mail: Some(Mail::Rewind { after, parts }), waits: false };
+    go_on_with(&app, &trace, &args.agent, &args.output, said).await
 }
 
 /// `mainpath regenerate`
@@ -160,6 +165,7 @@ pub async fn fork(mut args: ForkArgs) -> Result<Exit, Failure> {
     if args.files.files {
         held(&app.logs, &from)?;
     }
+    let (skill, task) = said_in(&app, &log, args.task)?;
     let new = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
     app.runtime()?.fork(&app.logs.scope, &from, at, &new).await?;
     before_going_on(&app, &new, of, at, args.files, args.output.json).await?;
@@ -176,15 +182,22 @@ pub async fn fork(mut args: ForkArgs) -> Result<Exit, Failure> {
     }
     if !args.output.json {
         let again =
-            if args.task.is_none() { "; no task given, so the model answers again (--no-run only copies)" } else { "" };
+            if task.is_none() { "; no task given, so the model answers again (--no-run only copies)" } else { "" };
         eprintln!("mainpath: forked {from} at #{head}{why}{again}");
     }
-    let mail = match args.task {
+    let mail = match task {
         Some(task) => Mail::message(task),
         // Past the results of its calls, if it made any.
         None => Mail::Rewind { after: at, parts: None },
     };
-    go_on(&app, &new, &args.agent, &args.output, Some(mail)).await
+    go_on_with(&app, &new, &args.agent, &args.output, Said { skill, mail: Some(mail), waits: false }).await
+}
+
+/// Reads a new task for a trace: the mail that loads the skill that it names, and the text. Errors: nothing has the name.
+fn said_in(app: &Installation, log: &ReadLog, task: Option<String>) -> Result<(Option<Mail>, Option<String>), Failure> {
+    let (Some(task), Some(spec)) = (task.clone(), spec_of(log)) else { return Ok((None, task)) };
+    let (skill, task) = said(task, spec, app.shelf.as_ref())?;
+    Ok((skill, Some(task)))
 }
 
 /// A word as a shell reads it.

@@ -66,10 +66,12 @@ pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
         return Err(Failure::error(say));
     }
     keep_mode(&mut args.agent, &log, &state);
-    let is_answered = how_to_continue(&state) == Continuation::Answered;
-    if is_answered && unread(&app.logs, &trace, &state).await?.is_empty() {
-        let how = match state.ended.reason {
-            Some(FinishReason::Final) => "ended with its final answer",
+    let continuation = how_to_continue(&state);
+    let is_over = matches!(continuation, Continuation::Answered | Continuation::Empty);
+    if is_over && unread(&app.logs, &trace, &state).await?.is_empty() {
+        let how = match (continuation, state.ended.reason) {
+            (Continuation::Empty, _) => "has no messages",
+            (_, Some(FinishReason::Final)) => "ended with its final answer",
             _ => "has answered its last message",
         };
         let how = format!("trace {trace} {how}; continue with mainpath run --trace {trace} \"TASK\"");

@@ -3,6 +3,7 @@
 
 use crate::args::agent::AgentArgs;
 use crate::exit::{Exit, Failure};
+use crate::runs::driven::end_processes;
 use crate::runs::given::given_in;
 use crate::runs::rules::opened;
 use crate::runs::signals::Signals;
@@ -13,7 +14,7 @@ use mainpath::core::{Bodies, Log, State, arguments_in};
 use mainpath::mcp::{Mcp, RunAnswer, RunDecision, RunStart, Runs};
 use mainpath::runtime::{Mail, Phase, Runtime, Waiting, views};
 use mainpath::servers::{self, PassingOn};
-use mainpath::tools::{AskHumanArgs, Fut};
+use mainpath::tools::Fut;
 use mainpath::types::{ApprovalMode, BadCallId, CallId, Event, EventKind, TraceId};
 use mainpath::{Host, Installation};
 use serde_json::{Value, json};
@@ -40,6 +41,7 @@ pub async fn serve(args: AgentArgs) -> Result<Exit, Failure> {
     };
     // Also where the client has gone: whoever closes its input has not said that runs are to break off.
     served.stop(&mut signals, done.as_ref().err().unwrap_or(&"a signal")).await;
+    end_processes(served.runtime()).await;
     if let Some(mcp) = &served.mcp {
         mcp.close().await;
     }
@@ -208,21 +210,16 @@ impl Served {
         if !matches!(&phase, Phase::Parked(waiting) if waiting.contains(&wanted)) {
             return Err(format!("call {call} of {trace} is not waiting for that; see run_status"));
         }
-        let mail = match decision {
-            RunDecision::Approve => Mail::Approve { call, arguments: None, rule: None },
-            RunDecision::Deny => Mail::Deny { call, reason: text },
+        let on = self.host.trace(&trace).await.map_err(said)?;
+        // Read when this returns: run_result does not say then that the call still waits.
+        match decision {
+            RunDecision::Approve => on.approve(call).await.map_err(said)?,
+            RunDecision::Deny => on.deny(call, text).await.map_err(said)?,
             RunDecision::Answer => {
                 let text = text.ok_or("an answer needs its text")?;
-                let (_, state, bodies) = self.app.logs.read(&trace).await.map_err(said)?;
-                let arguments = state.calls.get(call).and_then(|row| bodies.get(row.arguments));
-                let args = arguments.and_then(|kind| arguments_in(kind, call)).and_then(AskHumanArgs::read);
-                if let Some(why) = args.and_then(|args| args.no_choice(&text)) {
-                    return Err(format!("{why}; call {call} of {trace} is still open"));
-                }
-                Mail::Answer { call, text, via: Some("mcp".into()) }
+                on.answer_via(call, text, Some("mcp".into())).await.map_err(said)?;
             }
-        };
-        self.runtime().send(&self.app.logs.scope, &trace, &mail).await.map_err(said)?;
+        }
         Ok(json!({"trace": trace, "call": call.to_string(), "status": "sent"}))
     }
 

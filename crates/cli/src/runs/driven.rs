@@ -12,7 +12,7 @@ use mainpath::Error;
 use mainpath::Installation;
 use mainpath::experience::Experienced;
 use mainpath::mcp::{Configured, Mcp};
-use mainpath::runtime::Mail;
+use mainpath::runtime::{Mail, Runtime};
 use mainpath::servers;
 use mainpath::types::TraceId;
 use std::io::Write;
@@ -57,6 +57,7 @@ pub async fn follow(follow: Follow<'_>, mcp: Option<Mcp>) -> Result<Exit, Failur
     let trace = follow.trace.clone();
     let done = follow.stay().await;
     drop(passing_on);
+    end_processes(runtime).await;
     if done.is_ok() && !output.is_chat {
         reflect_after(app, runtime, &trace, output).await;
     }
@@ -64,6 +65,11 @@ pub async fn follow(follow: Follow<'_>, mcp: Option<Mcp>) -> Result<Exit, Failur
         mcp.close().await;
     }
     done
+}
+
+/// Ends what runs in the background, and tells what it has left for other programs to run.
+pub async fn end_processes(runtime: &Runtime) {
+    runtime.end_processes().await.iter().for_each(|sentence| eprintln!("! {}", plain(sentence)));
 }
 
 pub fn announce(trace: &TraceId, output: &OutputArgs) {

@@ -200,3 +200,32 @@ fn a_trace_that_another_process_drives_refuses_every_verb_without_a_trace_of_it(
     gate.open();
     assert_eq!(running.end().code, 0);
 }
+
+#[test]
+fn of_commands_that_decide_on_a_call_at_once_each_is_told_what_came_of_it() {
+    let (rounds, mut ran) = (if long() { 200 } else { 4 }, 0);
+    for round in 0..rounds {
+        let (place, server) = (Place::new(), scripted(vec![bash("echo done >> effects"), Answer::text("The end.")]));
+        let own = serve(&place);
+        let trace = own.run(&server.model());
+        let decide = |verb: &str| (verb.to_string(), place.command(&[verb, &trace, "--call", "2.0"]));
+        let deciders = match round % 2 {
+            0 => vec![decide("approve"), decide("deny"), decide("deny")],
+            _ => vec![decide("deny"), decide("approve"), decide("approve")],
+        };
+        let done = at_once(deciders);
+        let ended = || own.ask("GET", &format!("/api/traces/{trace}"), "", "").1["status"] == "completed";
+        wait_until("the run ends", ended);
+        let accepted = |verb: &str| done.iter().filter(|(of, done)| of == verb && done.code == 0).count();
+        let events = place.events(&trace);
+        let count = |kind: &str| events.iter().filter(|event| event["type"] == kind).count();
+        let has_run = place.text("effects") == "done\n";
+        ran += u32::from(has_run);
+        assert_eq!((accepted("deny") > 0, count("call_reopened")), (!has_run, 0), "{done:#?}");
+        // A denial wins over an approval that was accepted before, until the call starts.
+        let is_granted = count("approval_granted") > 0;
+        assert!(accepted("approve") > 0 || !is_granted, "{done:#?}");
+        assert!(accepted("approve") == 0 || is_granted || accepted("deny") > 0, "{done:#?}");
+    }
+    tried("commands that decide at once", rounds * 3, &format!("{ran} calls of {rounds} ran"));
+}

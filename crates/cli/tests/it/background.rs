@@ -2,6 +2,7 @@
 
 use crate::support::*;
 use mainpath_testkit::model_server::Answer;
+use rustix::process::Signal;
 use serde_json::json;
 
 /// The seconds of a `sleep` that no other test run on this machine has.
@@ -102,4 +103,31 @@ fn a_stopped_run_leaves_no_process_behind_and_the_next_one_is_told() {
     let seen = told(server.requests().last().unwrap());
     let words = "There is no background process 2.0. If it was started before Mainpath was, it ended with Mainpath's last process; ";
     assert!(seen.starts_with(words), "{seen}");
+}
+
+/// What a process leaves in a repository is compared at its end: also where the run ends first, or the program is ended.
+#[test]
+fn what_a_process_has_left_for_git_is_moved_aside_when_the_run_ends() {
+    for is_signalled in [false, true] {
+        let (place, mark) = (Place::new(), mark(86412));
+        let plants = format!(
+            "git init -q n; printf '[core]\\n\\tfsmonitor = touch ran\\n' >> n/.git/config; echo planted; sleep {mark}"
+        );
+        let server = server(move |request| match request.count("tool") {
+            0 => background(&plants).into(),
+            1 => output("2.0").into(),
+            _ if is_signalled => Answer { delay_ms: 50_000, ..Answer::text("Late.") }.into(),
+            _ => Answer::text("Done.").into(),
+        });
+        let mut run = place.start_run(&server, &["--mode", "workspace-write", "Start it."]);
+        if is_signalled {
+            wait_until("it has planted", || server.requests().len() == 3);
+            run.signal(Signal::TERM);
+        }
+        let done = run.end();
+        assert!(!runs(&mark), "{done:#?}");
+        let config = place.text("n/.git/config");
+        assert!(!config.contains("fsmonitor"), "{config} {done:#?}");
+        assert!(done.err.contains("n/.git/config"), "{done:#?}");
+    }
 }

@@ -194,9 +194,7 @@ fn the_number_of_no_choice_is_refused_and_the_question_stays_open() {
     let waits = client.ok("run_result", json!({"trace": trace, "wait_s": 60}));
     let call = waits["waiting"][0]["call"].clone();
     let answer = |text: &str| json!({"trace": trace, "call": call, "decision": "answer", "text": text});
-    let why = format!(
-        "0 is the number of no choice: the choices are 1 to 2; or answer in words; call 2.0 of {trace} is still open"
-    );
+    let why = "0 is the number of no choice: the choices are 1 to 2; or answer in words; call 2.0 is still open";
     assert_eq!(client.call("run_answer", answer("0")), (true, json!(why)));
     client.ok("run_answer", answer("2"));
     wait_until("the run ends", || place.log(&trace).windows(12).any(|window| window == b"run_finished"));

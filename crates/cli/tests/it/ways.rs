@@ -29,6 +29,8 @@ enum Step {
     Fork(u32),
     Stop,
     Compact,
+    /// What was sent is read, and the run continues until it ends or waits.
+    Rest,
 }
 use Step::*;
 
@@ -66,6 +68,7 @@ struct Row {
 const CUT: &str = "[[turn]]\ntext = \"The first half of the ans\"\nstop = \"max_tokens\"\n[[turn]]\nfinal = \"wer.\"\n";
 const TWO: &str = "[[turn]]\nfinal = \"One.\"\n[[turn]]\nfinal = \"Two.\"\n";
 const ASKS: &str = "[[turn]]\ncalls = [{ tool = \"write_text_file\", args = { path = \"b.txt\", content = \"x\" } }]\n[[turn]]\nfinal = \"The end.\"\n";
+const OVER: &str = "The recording is over. To continue, choose a model: mainpath models.";
 const AGAIN: &str = "[[turn]]\ncalls = [{ tool = \"write_text_file\", args = { path = \"b.txt\", content = \"x\" } }]\n[[turn]]\nfinal = \"The end.\"\n[[turn]]\nfinal = \"Made.\"\n";
 const QUESTION: &str = "[[turn]]\ncalls = [{ tool = \"ask_human\", args = { question = \"Which colour?\" } }]\n[[turn]]\nfinal = \"The end.\"\n";
 
@@ -87,7 +90,7 @@ fn rows() -> Vec<Row> {
         row(
             "a later message on a recording",
             TWO,
-            &[(StartOnRecording, ended("Recorded.")), (Say("And?"), refused.clone())],
+            &[(StartOnRecording, ended("Recorded.")), (Say("And?"), ended(OVER))],
         ),
         row(
             "an answer that the output limit cut is finished",
@@ -145,9 +148,26 @@ fn rows() -> Vec<Row> {
             ASKS,
             &[(Start("Do it."), waits.clone()), (Stop, Outcome::Done), (Resume, ended("The end."))],
         ),
-        row("a summary", TWO, &[(Start("Do it."), ended("One.")), (Compact, Outcome::Done)]),
-        row("a redirection waits", ASKS, &[(Start("Do it."), waits.clone()), (Steer("Other."), Outcome::Done)]),
-        row("a message waits", ASKS, &[(Start("Do it."), waits), (Next("Other."), Outcome::Done)]),
+        row(
+            "a redirection skips the call that waits",
+            ASKS,
+            &[(Start("Do it."), waits.clone()), (Steer("Other."), Outcome::Done), (Rest, ended("The end."))],
+        ),
+        row(
+            "a message is read after the run",
+            AGAIN,
+            &[
+                (Start("Do it."), waits.clone()),
+                (Next("Other."), Outcome::Done),
+                (Rest, waits.clone()),
+                (Approve, ended("Made.")),
+            ],
+        ),
+        row(
+            "a steer, a message, a stop and a summary where nothing runs",
+            TWO,
+            &[(Start("Do it."), ended("One.")), (Stop, refused.clone()), (Compact, refused)],
+        ),
     ]
 }
 
@@ -246,7 +266,7 @@ impl World {
             Approve => and_resumed(&["approve", &trace, "--call", &call]),
             Deny => and_resumed(&["deny", &trace, "--call", &call]),
             Reopen => and_resumed(&["approve", &trace, "--call", &call, "--reopen"]),
-            Answer(text) => and_resumed(&["answer", &trace, "--call", &call, text]),
+            Answer(text) => and_resumed(&["answer", &trace, &call, text]),
             Steer(text) => sent(&["steer", &trace, text]),
             Next(text) => sent(&["next", &trace, text]),
             Rewind(to, text) => run(&["rewind", "--park", &trace, "--to", &to.to_string(), text]),
@@ -254,6 +274,7 @@ impl World {
             Fork(to) => sent(&["fork", &trace, "--to", &to.to_string(), "--no-run"]),
             Stop => sent(&["stop", &trace]),
             Compact => sent(&["compact", &trace]),
+            Rest => run(&["resume", "--park", &trace]),
         };
         if self.trace.is_none() {
             self.found();
@@ -275,6 +296,7 @@ impl World {
                 let id = answer["trace_id"].as_str().unwrap_or(&trace).to_string();
                 let at = format!("/api/traces/{id}");
                 let status = || server.ask("GET", &at, "", "").1["status"].as_str().unwrap_or_default().to_string();
+                std::thread::sleep(Duration::from_millis(100));
                 wait_until("it has ended or waits", || status() != "running");
                 self.outcome_of(&id, &status())
             }
@@ -303,6 +325,7 @@ impl World {
             Fork(at) => sent(post(&to("fork"), json!({"at_sequence": at}))),
             Stop => sent(post(&to("stop"), json!({}))),
             Compact => sent(post(&to("compact"), json!({}))),
+            Rest => run((true, json!({}))),
         };
         if self.trace.is_none() {
             self.found();
@@ -349,8 +372,15 @@ impl World {
                 Rewind(after, text) => run_of(trace.unwrap().rewind(Seq(after), text).await).await,
                 Regenerate(after) => run_of(trace.unwrap().regenerate(Seq(after)).await).await,
                 Fork(at) => done(trace.unwrap().fork(Seq(at)).await.map(drop)),
-                Stop => done(trace.unwrap().stop_run().await),
+                Stop => match trace.unwrap().stop_run().await {
+                    Ok(()) => {
+                        at_rest(trace.unwrap()).await;
+                        Outcome::Done
+                    }
+                    refused => done(refused),
+                },
                 Compact => done(trace.unwrap().compact(None).await),
+                Rest => at_rest(trace.unwrap()).await,
             }
         });
         if self.trace.is_none() {
@@ -419,13 +449,20 @@ async fn run_of(run: Result<Run, Error>) -> Outcome {
 
 async fn then_ends(trace: &Trace, decided: Result<(), Error>) -> Outcome {
     match done(decided) {
-        Outcome::Done => loop {
-            match trace.outcome().await {
-                Ok(outcome) => break answered(&outcome.answer),
-                Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
-            }
-        },
+        Outcome::Done => at_rest(trace).await,
         refused => refused,
+    }
+}
+
+/// Waits until what was sent is read and the trace waits for people or nothing is left to do.
+async fn at_rest(trace: &Trace) -> Outcome {
+    loop {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        match (trace.status().await.unwrap(), trace.outcome().await) {
+            (Status::Waiting(_), _) => return Outcome::Waits,
+            (Status::Ended(_), Ok(outcome)) => return answered(&outcome.answer),
+            _ => {}
+        }
     }
 }
 

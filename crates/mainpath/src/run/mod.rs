@@ -132,20 +132,30 @@ impl Trace {
     /// Says something and follows what comes of it: a new run, or the one that goes on, which reads it when it is done. Errors: the text is
     /// empty, or nothing can be written.
     pub async fn say(&self, text: impl Into<String>) -> Result<Run, Error> {
-        let text = not_empty("text", text)?;
         let read = self.look().await?;
-        let (skill, text) = match spec_of(&read.log).filter(|_| self.id().elsewhere().is_none()) {
-            Some(spec) => said(text, spec, self.host().skills())?,
-            None => (None, text),
-        };
+        let (skill, text) = self.read_said(&read, not_empty("text", text)?)?;
+        self.load_first(&read, skill).await?;
+        self.go_on(Mail::message(text)).await
+    }
+
+    /// Reads what a person says: the mail that loads the skill that it names, and the text without that. Errors: as [`said`]'s.
+    fn read_said(&self, read: &Read, text: String) -> Result<(Option<Mail>, String), Error> {
+        match spec_of(&read.log).filter(|_| self.id().elsewhere().is_none()) {
+            Some(spec) => said(text, spec, self.host().skills()),
+            None => Ok((None, text)),
+        }
+    }
+
+    /// Has a skill loaded before a message is read. Errors: nothing can be written.
+    async fn load_first(&self, read: &Read, skill: Option<Mail>) -> Result<(), Error> {
         if let Some(skill) = skill.filter(|skill| !is_loaded(&read.state, skill))
             && self.sent().await?.is_none()
         {
-            self.check_ready(&read).await?;
+            self.check_ready(read).await?;
             // The key stands for the message: this is done again without effect.
             self.host().runtime().send(self.host().scope(), self.id(), &skill).await?;
         }
-        self.go_on(Mail::message(text)).await
+        Ok(())
     }
 
     /// Continues after a crash, a stop, a limit or an approval, and follows that. An answer that was cut off at the output limit is
@@ -220,8 +230,10 @@ impl Trace {
     /// Goes back to a message and says something else from there. 0 is before the first. Errors: as [`Trace::say`]'s, and there is no such
     /// message.
     pub async fn rewind(&self, after: Seq, text: impl Into<String>) -> Result<Run, Error> {
-        let text = not_empty("text", text)?;
+        let read = self.look().await?;
+        let (skill, text) = self.read_said(&read, not_empty("text", text)?)?;
         self.point(Point::Message(after)).await?;
+        self.load_first(&read, skill).await?;
         self.go_on(Mail::Rewind { after, parts: Some(vec![Part::text(text)]) }).await
     }
 

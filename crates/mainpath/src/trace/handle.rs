@@ -216,6 +216,11 @@ impl Trace {
     /// Answers a call of a tool that asks a person ([`EffectClass::AskPerson`](mainpath_types::EffectClass::AskPerson)). Errors:
     /// there is no such call, it has its answer, the text is empty, or it is the number of no choice where there are choices.
     pub async fn answer(&self, call: CallId, text: impl Into<String>) -> Result<(), Error> {
+        self.answer_via(call, text, None).await
+    }
+
+    /// The same; `via` is the way by which the answer came, for the log.
+    pub async fn answer_via(&self, call: CallId, text: impl Into<String>, via: Option<String>) -> Result<(), Error> {
         if let Some(sent) = self.sent().await? {
             return self.decided(sent, 1).await;
         }
@@ -226,7 +231,7 @@ impl Trace {
         if let Some(why) = arguments.and_then(AskHumanArgs::read).and_then(|args| args.no_choice(&text)) {
             return Err(Error::invalid(format!("{why}; call {call} is still open")));
         }
-        self.decide(call, "waits for no answer", waits, Mail::Answer { call, text, via: None }).await
+        self.decide(call, "waits for no answer", waits, Mail::Answer { call, text, via }).await
     }
 
     /// Sends a decision on a call that stands as it must, and waits until whoever drives the trace has read it. Errors: what `not` says
@@ -268,7 +273,6 @@ impl Trace {
 
     /// The same, and whether it was read. `false`: no process drives the trace, or the one that does takes too long.
     async fn is_decided(&self, id: MailId, from: EventId) -> Result<bool, Error> {
-        let (runtime, scope) = (self.host.runtime(), self.host.scope());
         let until = Instant::now() + PATIENCE;
         while Instant::now() < until {
             for event in self.events(from).await? {
@@ -280,9 +284,8 @@ impl Trace {
                     _ => {}
                 }
             }
-            // One that waits here is woken by what was sent.
-            let is_driven_here = matches!(*runtime.phase(scope, &self.id).borrow(), Phase::Running | Phase::Parked(_));
-            if !is_driven_here && self.host.at(&self.id).driver().await?.is_none() {
+            // One that waits here is woken by what was sent. A trace that this process does not know stays unknown: else it would be driven here.
+            if !self.goes_on_here() && self.host.at(&self.id).driver().await?.is_none() {
                 // It waits for whoever goes on with the trace.
                 return Ok(false);
             }
@@ -311,10 +314,31 @@ impl Trace {
         refused.map_or(Ok(()), |problem| Err(Error::new(ErrorKind::Refused, problem)))
     }
 
-    /// Replaces older messages with a summary: now where no run goes on, else before the run's next turn.
+    /// Replaces older messages with a summary: now if no run is active, else before the run's next turn. Errors: there is nothing to
+    /// summarise, a summary would not be shorter, or the run that makes it ended first.
     pub async fn compact(&self, hint: Option<String>) -> Result<(), Error> {
+        let refused = |why: &str| Err(Error::new(ErrorKind::Refused, format!("{} {why}", self.id)));
+        let before = self.look().await?;
+        let (state, from) = (&before.state, before.log.head + 1);
+        if state.tree.head.is_none() {
+            return refused("has no messages yet, so there is nothing to summarise");
+        }
+        let is_later = state.run.is_some() || !state.queues.is_empty() && !state.queues.held;
+        let is_repeated = self.sent().await?.is_some();
         self.settle(Mail::Compact { hint }).await?;
-        Ok(())
+        if is_later || is_repeated {
+            return Ok(());
+        }
+        for event in self.events(from).await? {
+            match &event.kind {
+                EventKind::Compacted(_) => return Ok(()),
+                EventKind::RunClosing(data) => {
+                    return refused(&format!("was not summarised: the run ended first ({})", data.reason.words()));
+                }
+                _ => {}
+            }
+        }
+        refused("was not summarised: a summary would not be shorter")
     }
 
     /// Starts the conversation over; the log keeps what was said. A run that goes on is stopped first. What sessions mirror of it
