@@ -28,7 +28,7 @@ pub(super) fn values(words: &[Word], option: &str) -> Vec<Word> {
             Some(_) => {
                 let (given, value) =
                     word.text.split_once('=').map_or((word.text.as_str(), None), |(a, b)| (a, Some(b)));
-                (given.len() > 3 && option.starts_with(given)).then_some(value)?
+                is_long(given, option).then_some(value)?
             }
             None => {
                 let letters = word.text.strip_prefix('-').filter(|letters| !letters.starts_with('-'))?;
@@ -44,10 +44,15 @@ pub(super) fn values(words: &[Word], option: &str) -> Vec<Word> {
     words.iter().enumerate().filter_map(|(at, word)| value(at, word)).collect()
 }
 
+/// Returns true if a word gives this long option: programs take the beginning of one for the whole.
+pub(super) fn is_long(given: &str, option: &str) -> bool {
+    given.len() > 2 && option.starts_with(given)
+}
+
 /// The words that are no options.
 pub(super) fn operands(words: &[Word]) -> Vec<&Word> {
     let end = words.iter().position(|word| word.text == "--").unwrap_or(words.len());
-    let is_operand = |(at, word): &(usize, &Word)| *at > end || *at < end && !word.text.starts_with('-');
+    let is_operand = |(at, word): &(usize, &Word)| *at > end || !word.text.starts_with('-');
     words.iter().enumerate().filter(is_operand).map(|(_, word)| word).collect()
 }
 
@@ -55,7 +60,5 @@ pub(super) fn operands(words: &[Word]) -> Vec<&Word> {
 pub(super) fn has(word: &Word, letter: char, long: &str) -> bool {
     let text = word.text.as_str();
     let named = text.split('=').next().unwrap_or_default();
-    // Programs take the beginning of a long option for the whole.
-    named.len() > 3 && long.starts_with(named)
-        || text.starts_with('-') && !text.starts_with("--") && text.contains(letter)
+    is_long(named, long) || text.starts_with('-') && !text.starts_with("--") && text.contains(letter)
 }

@@ -1,6 +1,7 @@
 //! The files that commands run: programs, scripts, and the files from which programs take commands by themselves.
 
 use super::Simple;
+use super::arguments::is_long;
 use super::shells::{ShellRuns, is_shell, shell};
 
 /// Interpreters: the first of their words that is not an option names a script.
@@ -122,12 +123,12 @@ pub(super) fn recipes(simple: &Simple) -> Vec<&str> {
     // The recipe that an option names.
     for (at, word) in rest.iter().enumerate() {
         let text = word.text.as_str();
-        let long = text.split_once('=').filter(|(given, _)| given.len() > 3 && is_recipe_option(given));
+        let long = text.split_once('=').filter(|(given, _)| is_recipe_option(given));
         match (long, text.strip_prefix("-f")) {
             (Some((_, value)), _) => found.push(value),
             (None, Some("")) => found.extend(rest.get(at + 1).map(|word| word.text.as_str())),
             (None, Some(value)) => found.push(value),
-            (None, None) if text.len() > 3 && is_recipe_option(text) => {
+            (None, None) if is_recipe_option(text) => {
                 found.extend(rest.get(at + 1).map(|word| word.text.as_str()));
             }
             (None, None) => {}
@@ -137,5 +138,5 @@ pub(super) fn recipes(simple: &Simple) -> Vec<&str> {
 }
 
 fn is_recipe_option(given: &str) -> bool {
-    ["--file", "--makefile", "--justfile", "--rakefile", "--taskfile"].iter().any(|option| option.starts_with(given))
+    ["--file", "--makefile", "--justfile", "--rakefile", "--taskfile"].iter().any(|option| is_long(given, option))
 }

@@ -18,6 +18,7 @@ mod own_files;
 mod read;
 mod runners;
 mod script;
+mod sed;
 mod shells;
 mod subcommands;
 mod text;

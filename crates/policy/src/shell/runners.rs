@@ -1,6 +1,7 @@
 //! Programs that run a command in one of their options, and what reads its commands from somewhere else.
 
 use super::Word;
+use super::arguments::is_long;
 use super::inner::Inner;
 
 /// Programs, and the options whose value is a command: `-x evil`, `-xevil`, `--exec evil`, `--exec=evil`. From the manuals of GNU
@@ -65,8 +66,7 @@ pub(super) fn in_options(name: &str, words: &[Word]) -> Vec<Inner> {
             let (option, kind) = option.split_once('=').map_or((*option, None), |(option, kind)| (option, Some(kind)));
             let (given, value) = text.split_once('=').map_or((text, None), |(given, value)| (given, Some(value)));
             let found = match option.strip_prefix("--") {
-                // Programs take the beginning of a long option for the whole.
-                Some(_) if given.len() > 3 && option.starts_with(given) => Some(value.map(|value| (value, word.fixed))),
+                Some(_) if is_long(given, option) => Some(value.map(|value| (value, word.fixed))),
                 None if text.starts_with(option) => {
                     let attached = text.get(option.len()..).filter(|value| !value.is_empty());
                     Some(attached.map(|value| (value, word.fixed)))
@@ -138,10 +138,10 @@ pub(super) fn apt(words: &[Word]) -> Vec<Inner> {
     let setting = |(at, word): (usize, &Word)| {
         let text = word.text.as_str();
         let attached = match text.split_once('=') {
-            Some((given, value)) if given.len() > 3 && "--option".starts_with(given) => Some(value),
+            Some((given, value)) if is_long(given, "--option") => Some(value),
             _ => text.strip_prefix("-o").map(|value| value.trim_start_matches('=')).filter(|value| !value.is_empty()),
         };
-        let is_option = text == "-o" || text.len() > 3 && "--option".starts_with(text);
+        let is_option = text == "-o" || is_long(text, "--option");
         let next = words.get(at + 1).filter(|_| is_option).map(|word| (word.text.clone(), word.fixed));
         attached.map(|value| (value.to_string(), word.fixed)).or(next)
     };
@@ -155,8 +155,7 @@ pub(super) fn apt(words: &[Word]) -> Vec<Inner> {
 }
 
 fn is_bundle(text: &str) -> bool {
-    text.strip_prefix('-')
-        .is_some_and(|letters| letters.len() > 1 && letters.bytes().all(|byte| byte.is_ascii_alphabetic()))
+    text.strip_prefix('-').is_some_and(|letters| letters.bytes().all(|byte| byte.is_ascii_alphabetic()))
 }
 
 /// What an `ssh` on this machine runs here: not what it runs there.
@@ -181,17 +180,17 @@ pub(super) fn make(words: &[Word]) -> Vec<Inner> {
     let told = |word: &Word| {
         let text = word.text.as_str();
         let given = text.split('=').next().unwrap_or_default();
-        given.len() > 3 && "--eval".starts_with(given)
+        is_long(given, "--eval")
             || text.starts_with("-E")
             || text.starts_with("SHELL=")
             || text.starts_with(".SHELLFLAGS=")
     };
     let reads = |word: &Word, next: Option<&Word>| {
         let text = word.text.as_str();
-        let is_long = |given: &str| given.len() > 3 && ["--file", "--makefile"].iter().any(|o| o.starts_with(given));
+        let is_file = |given: &str| is_long(given, "--file") || is_long(given, "--makefile");
         let value = match text.split_once('=') {
-            Some((given, value)) if is_long(given) => Some((value, word.fixed)),
-            _ if text == "-f" || is_long(text) => next.map(|word| (word.text.as_str(), word.fixed)),
+            Some((given, value)) if is_file(given) => Some((value, word.fixed)),
+            _ if text == "-f" || is_file(text) => next.map(|word| (word.text.as_str(), word.fixed)),
             _ => text.strip_prefix("-f").map(|value| (value, word.fixed)),
         };
         value.is_some_and(|(file, fixed)| !fixed || is_stream(file))
@@ -222,42 +221,6 @@ pub(super) fn is_input(path: &str) -> bool {
 /// Whether a path is what a process has open, or `-`.
 pub(super) fn is_stream(path: &str) -> bool {
     path == "-" || is_input(path) || path.contains("/fd/")
-}
-
-/// Whether a script of `sed` runs commands: the command `e` and the flag of that name (GNU sed 4.9).
-pub(super) fn sed(words: &[Word]) -> Vec<Inner> {
-    let runs = |script: &str| {
-        script.split([';', '\n', '{', '}']).any(|command| {
-            let command = after_address(command.trim_start());
-            let flags = |command: &str| {
-                let delimiter = command.chars().nth(1)?;
-                command.rsplit(delimiter).next().map(|flags| flags.contains('e'))
-            };
-            match command.chars().next() {
-                Some('e') => command.len() == 1 || command.starts_with("e ") || command.starts_with("e\t"),
-                Some('s') => flags(command).unwrap_or(false),
-                _ => false,
-            }
-        })
-    };
-    let is_script = |text: &str| !text.starts_with('-') || text.starts_with("-e") || text.starts_with("--expression");
-    let text = |word: &Word| word.text.trim_start_matches("--expression=").trim_start_matches("-e").to_string();
-    let found = words.iter().any(|word| is_script(&word.text) && runs(&text(word)));
-    let found = found && !words.iter().any(|word| word.text == "--sandbox");
-    found.then(|| Inner::Unclear("a script of sed runs commands".into())).into_iter().collect()
-}
-
-/// A command of `sed` without the lines that it is for.
-fn after_address(command: &str) -> &str {
-    let mut rest = command;
-    loop {
-        let short = rest.trim_start_matches(|letter: char| letter.is_ascii_digit() || "$,!~+ \t".contains(letter));
-        let pattern = short.strip_prefix('/').and_then(|inner| inner.find('/').and_then(|end| inner.get(end + 1..)));
-        match pattern {
-            Some(after) => rest = after,
-            None => return short,
-        }
-    }
 }
 
 /// Programs whose own commands can run others, and the words that tell it.

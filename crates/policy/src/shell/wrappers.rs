@@ -2,7 +2,8 @@
 
 use super::inner::Inner;
 use super::launchers::launched;
-use super::runners::{apt, by_words, go, in_options, make, sed, sourced, ssh};
+use super::runners::{apt, by_words, go, in_options, make, sourced, ssh};
+use super::sed::sed;
 use super::shells::{self, is_shell};
 use super::{Word, git};
 
@@ -269,7 +270,6 @@ pub(super) fn inner(words: &[Word]) -> Vec<Inner> {
         _ => rest,
     };
     match name {
-        _ if !program.fixed => Vec::new(),
         "eval" => match rest.iter().all(|word| word.fixed) {
             true => vec![Inner::Script(rest.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" "))],
             false => vec![Inner::Unclear("what eval runs is not written out".into())],
