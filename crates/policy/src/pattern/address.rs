@@ -225,7 +225,7 @@ impl PlacePattern {
                 reading == Reading::Wide || target.port == usual
             }
         };
-        let path = self.path.as_ref().is_none_or(|path| path.matches(&target.path) || is_folder(path, &target.path));
+        let path = self.path.as_ref().is_none_or(|path| path.matches(&target.path));
         host && port && path && self.scheme.matches(&target.scheme) && (reading == Reading::Wide || !target.has_user)
     }
 }
@@ -235,11 +235,6 @@ impl PlacePattern {
 fn one_host(host: &str) -> Option<String> {
     let host = url::Host::parse(host).ok()?;
     Some(host.to_string().trim_end_matches('.').to_ascii_lowercase())
-}
-
-/// `/v1/**` takes in `/v1/` itself.
-fn is_folder(pattern: &Glob, path: &str) -> bool {
-    path.ends_with('/') && pattern.matches(&format!("{path}x"))
 }
 
 #[cfg(not(feature = "urls"))]

@@ -59,13 +59,11 @@ impl<'a> Seen<'a> {
         }
         for index in found {
             let (Some(file), Some(rest)) = (words.get(index), words.get(index + 1..)) else { continue };
-            if !file.fixed || file.text.is_empty() {
+            if !file.fixed {
                 continue;
             }
             let name = Word::fixed(file.text.rsplit('/').next().unwrap_or_default());
-            if index > 0 {
-                self.others.push(with_first(name.clone(), rest));
-            }
+            self.others.push(with_first(name.clone(), rest));
             let is_bare = index == 0 && !file.text.contains('/');
             let is_relative = !file.text.starts_with(['/', '~']);
             if is_bare || at.unknown && is_relative || file.text.starts_with("/proc/") {
@@ -92,19 +90,22 @@ fn forms(path: &str, folders: &Folders) -> Vec<String> {
         (None, false) => format!("{workspace}/{path}"),
     };
     let Some(absolute) = plain(&whole) else { return Vec::new() };
-    let below = |folder: &str| {
-        let below =
-            absolute.strip_prefix(folder).filter(|_| !folder.is_empty()).and_then(|rest| rest.strip_prefix('/'));
-        below.map(String::from)
-    };
+    let copy_of = folders.copy_of.trim_end_matches('/');
     let here = match workspace.is_empty() && !path.starts_with(['/', '~']) {
-        true => absolute.strip_prefix('/').map(String::from),
-        false => below(workspace).or_else(|| below(folders.copy_of.trim_end_matches('/'))),
+        true => absolute.strip_prefix('/'),
+        false => below(&absolute, workspace).or_else(|| below(&absolute, copy_of)),
     };
-    let source =
-        here.as_ref().filter(|_| !folders.copy_of.is_empty()).map(|here| format!("{}/{here}", folders.copy_of));
-    let at_home = below(home).map(|below| format!("~/{below}"));
-    [here, source, at_home, Some(absolute)].into_iter().flatten().collect()
+    let source = here.filter(|_| !copy_of.is_empty()).map(|here| format!("{copy_of}/{here}"));
+    let at_home = |path: &str| below(path, home).map(|below| format!("~/{below}"));
+    [here.map(String::from), source.as_deref().and_then(at_home), at_home(&absolute), source, Some(absolute)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// The path from a folder on, if it is in that.
+fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
+    path.strip_prefix(folder).filter(|_| !folder.is_empty())?.strip_prefix('/')
 }
 
 fn with_first(first: Word, rest: &[Word]) -> Vec<Word> {

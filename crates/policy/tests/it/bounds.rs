@@ -170,12 +170,13 @@ fn a_link_is_judged_by_its_name_and_by_where_it_leads() {
         }],
         ..call("write(a)")
     };
-    let policy = usual(&["deny write(name)", "deny write(place)", "deny write(/out/**)"]);
+    let policy = usual(&["deny write(name)", "deny write(place)", "deny write(/out/**)", "deny write(/named/x)"]);
     for (facts, rule) in [
         (link("name", "/work/space/other", Some("other")), "run.deny.1"),
         (link("other", "/work/space/place", Some("place")), "run.deny.2"),
         (link("other", "/out/x", None), "run.deny.3"),
         (link("name", "/elsewhere/x", None), "run.deny.1"),
+        (link("/named/x", "/elsewhere/x", None), "run.deny.4"),
     ] {
         assert_eq!(verdict(&policy, &facts), (Decision::Deny, rule.to_string()), "{facts:?}");
     }
@@ -188,5 +189,18 @@ fn a_redirection_lies_inside_only_where_its_name_is_certain() {
     assert_eq!(decided("bash(echo a > b)"), Decision::Allow);
     assert_eq!(decided("bash(echo a > \"$x\")"), Decision::Ask);
     assert_eq!(decided("bash(echo a > ../b)"), Decision::Ask);
+    assert_eq!(decided("bash(echo a > /out/b)"), Decision::Ask);
+    assert_eq!(decided("bash(cat < /out/b)"), Decision::Ask);
     assert_eq!(decided("bash(cat < \"$x\")"), Decision::Ask);
+}
+
+#[test]
+fn up_to_ten_reasons_why_a_line_is_unclear_are_stated_each_once() {
+    let reasons = |line: &str| {
+        let facts = call(&format!("bash({line})"));
+        let found = explain(&rules(bare(&[]), Access::Ask, ApprovalMode::Ask, &facts), &facts);
+        found.parts.iter().filter(|part| part.rule == "builtin.unclear").count()
+    };
+    let line = |programs: usize| (0..programs).map(|number| format!("$x{number}; ")).collect::<String>();
+    assert_eq!((reasons("$x; $x; $x"), reasons(&line(10)), reasons(&line(12))), (1, 10, 10));
 }

@@ -33,6 +33,11 @@ fn a_rule_about_the_folder_is_one_about_its_copy_however_it_is_written() {
         }
         assert_eq!(decided((Decision::Deny, denied), "read(src/key)"), Decision::Allow, "{denied}");
     }
+    for denied in ["bash(./run.sh *)", "bash(/home/u/proj/run.sh *)", "bash(~/proj/run.sh *)"] {
+        for call in ["bash(./run.sh)", "bash(sh run.sh)", "bash(/home/u/proj/run.sh)", "bash(/cache/one/run.sh)"] {
+            assert_eq!(decided((Decision::Deny, denied), call), Decision::Deny, "{denied}: {call}");
+        }
+    }
     for denied in ["write(src/**)", "write(/home/u/proj/src/**)", "write(~/proj/src/**)"] {
         assert_eq!(decided((Decision::Deny, denied), "write(src/a.rs)"), Decision::Deny, "{denied}");
         assert_eq!(decided((Decision::Deny, denied), "write(doc/a.md)"), Decision::Allow, "{denied}");
@@ -52,4 +57,7 @@ fn what_is_allowed_in_the_folder_is_allowed_in_its_copy_and_not_the_other_way_ro
         assert_eq!(decided(allowed, "write(doc/a.md)"), Decision::Ask, "{allowed}");
         assert_eq!(decided(allowed, "write(/home/u/proj/src/a.rs)"), Decision::Deny, "{allowed}");
     }
+    // A file of the folder is outside the copy.
+    assert_eq!(decided("bash(cat *)", "bash(cat < src/a.rs)"), Decision::Allow);
+    assert_eq!(decided("bash(cat *)", "bash(cat < /home/u/proj/src/a.rs)"), Decision::Ask);
 }

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use mainpath_policy::*;
-use mainpath_types::{Access, ApprovalMode, Decision, EffectClass};
+use mainpath_types::{Access, ApprovalMode, Decision, Destination, EffectClass};
 
 #[test]
 fn settings_and_options_of_git_are_told_apart() {
@@ -38,6 +38,7 @@ fn settings_and_options_of_git_are_told_apart() {
         ("git config --unset core.editor evil", Decision::Allow),
         ("git config core.editor \"$x\"", Decision::Ask),
         ("git config \"$x\" evil", Decision::Ask),
+        ("git config \"user.$x\" a", Decision::Ask),
     ] {
         assert_eq!(verdict(&policy, &call(&format!("bash({line})"))).0, expected, "{line}");
     }
@@ -51,6 +52,12 @@ fn among_equal_rules_the_first_is_cited_and_the_organisations_before_it() {
     let file = "[[rule]]\nid = \"no-push\"\ndecision = \"deny\"\nmatch = \"bash(git push)\"\n";
     policy.add_file(Layer::Organisation, "org.toml", file).unwrap();
     assert_eq!(verdict(&policy, &facts), (Decision::Deny, "no-push".into()));
+    let file = "[[rule]]\nid = \"no-text\"\ndecision = \"deny\"\nmatch = \"write(a)\"\ndestination = \"text\"\n";
+    let mut of_text = bare(&["deny write"]);
+    of_text.add_file(Layer::Organisation, "org.toml", file).unwrap();
+    let to = Destination { argument: "to".into(), value: "x".into(), call: None, tool: None };
+    let sent = CallFacts { destinations: vec![to], ..call("write(a)") };
+    assert_eq!(verdict(&of_text, &sent), (Decision::Deny, "no-text".into()));
     // So it is of two parts of a line.
     policy.add_rule(Decision::Deny, "bash(touch *)").unwrap();
     assert_eq!(verdict(&policy, &call("bash(touch a; git push)")), (Decision::Deny, "no-push".into()));
@@ -72,6 +79,10 @@ fn a_request_that_changes_something_is_asked_for_that_and_not_for_its_address() 
     let policy = usual(&[]);
     assert_eq!(decided(&policy, "http_request(POST https://h.example/)"), (Decision::Ask, "builtin.ask".into()));
     assert_eq!(decided(&policy, "web_fetch(https://h.example/)"), (Decision::Ask, "builtin.address".into()));
+    let facts = CallFacts { named: true, ..call("http_request(POST https://h.example/)") };
+    let found = explain(&rules(policy, Access::Ask, ApprovalMode::Ask, &facts), &facts);
+    let rules: Vec<&str> = found.parts.iter().map(|part| part.rule.as_str()).collect();
+    assert_eq!(rules, ["builtin.ask", "builtin.ask"], "that a person named it allows no change there");
 }
 
 #[test]
@@ -141,6 +152,8 @@ fn an_allowed_address_is_that_address() {
         ("GET https://h/v1/**", "GET https://h/v1/", true),
         ("GET https://h/v1/**", "GET https://h/v1", false),
         ("GET https://h/v1/**", "GET https://h/v2/", false),
+        ("GET https://h/v1/x", "GET https://h/v1/x", true),
+        ("GET https://h/v1/x", "GET https://h/v1/", false),
     ] {
         assert_eq!(allows(rule, url), expected, "{rule} {url}");
     }
@@ -157,9 +170,13 @@ fn a_pattern_for_commands_has_a_command_on_each_side_of_its_pipe() {
 
 #[test]
 fn words_that_may_vanish_are_reckoned_with() {
-    let policy = bare(&["allow bash", "deny bash(evil)"]);
+    let policy = bare(&["allow bash", "deny bash(evil)", "deny bash(a evil)"]);
     for (line, expected) in [
         ("$x evil", Decision::Ask),
+        ("a $x evil", Decision::Ask),
+        ("a \"$x\" evil", Decision::Allow),
+        ("evil $[x]", Decision::Ask),
+        ("evil \"$[x]\"", Decision::Allow),
         ("evil $x", Decision::Ask),
         ("evil $x a", Decision::Allow),
         ("evil \"$x\"", Decision::Allow),
@@ -171,7 +188,9 @@ fn words_that_may_vanish_are_reckoned_with() {
 
 #[test]
 fn files_among_words_begin_where_scripts_and_options_end() {
-    let policy = bare(&["allow bash", "deny read(.env)", "deny write(rm)", "deny write(-x)", "deny write(--)"]);
+    let denied = ["read(.env)", "write(rm)", "write(-x)", "write(--)", "write(b/b)"];
+    let denied = denied.map(|rule| format!("deny {rule}"));
+    let policy = bare(&denied.iter().map(String::as_str).chain(["allow bash"]).collect::<Vec<_>>());
     for (line, expected) in [
         ("grep --regexp=KEY .env", Decision::Deny),
         ("grep -f words .env", Decision::Deny),
@@ -181,9 +200,17 @@ fn files_among_words_begin_where_scripts_and_options_end() {
         ("sed .env a", Decision::Allow),
         ("git rm a", Decision::Allow),
         ("git rm rm", Decision::Deny),
+        ("ruff rm --fix a", Decision::Allow),
+        ("ruff check --fix rm", Decision::Deny),
+        ("sed --in-place p rm", Decision::Deny),
+        ("sed --i p rm", Decision::Deny),
+        ("cp a b", Decision::Allow),
+        ("cp -t b b", Decision::Deny),
         ("rm -- -x", Decision::Deny),
         ("rm -x", Decision::Allow),
         ("rm -- a", Decision::Allow),
+        ("rm a", Decision::Allow),
+        ("popd; rm a", Decision::Ask),
     ] {
         assert_eq!(verdict(&policy, &call(&format!("bash({line})"))).0, expected, "{line}");
     }
@@ -207,6 +234,15 @@ fn a_home_that_is_not_known_may_be_any_folder() {
     policy.add_rule(Decision::Allow, "bash").unwrap();
     assert_eq!(verdict(&policy, &call("bash(cat < /keys)")).0, Decision::Allow);
     assert_eq!(verdict(&policy, &call("bash(cat < ~/keys)")).0, Decision::Deny);
+    policy.add_rule(Decision::Deny, "bash(~/run.sh *)").unwrap();
+    assert_eq!(verdict(&policy, &call("bash(/run.sh)")).0, Decision::Allow);
+    assert_eq!(verdict(&policy, &call("bash(~/./run.sh)")).0, Decision::Deny);
+    // Nor need the workspace be known for a path from it.
+    let mut policy = Policy::new(Folders::default());
+    policy.add_rule(Decision::Deny, "bash(./run.sh *)").unwrap();
+    policy.add_rule(Decision::Allow, "bash").unwrap();
+    assert_eq!(verdict(&policy, &call("bash(lib/../run.sh)")).0, Decision::Deny);
+    assert_eq!(verdict(&policy, &call("bash(/run.sh)")).0, Decision::Allow);
     let policy = bare(&["allow bash", "deny read(/root/**)"]);
     for (line, expected) in [
         ("cat < ~root/x", Decision::Ask),
