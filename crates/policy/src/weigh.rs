@@ -93,8 +93,7 @@ pub(crate) fn weigh_found(policy: &Policy, call: &CallFacts, file: &PathFact) ->
         Decision::Deny => rule.fit(call, &part) == Fit::Yes,
     };
     let said = policy.rules().iter().filter(counts).map(|rule| Said { decision: rule.decision, rule, certain: true });
-    said.reduce(|strongest, said| if said.weight() > strongest.weight() { said } else { strongest })
-        .map(|said| said.finding(call, &part, None))
+    said.max_by_key(Said::weight).map(|said| said.finding(call, &part, None))
 }
 
 /// The denial of a command that is not among those that the run may use at all.

@@ -110,8 +110,8 @@ impl PathPattern {
         };
         // A rule about the folder is one about its copy.
         let (from, text) = match below(&copy_of, &text) {
-            Some(below) if from == From::Root => (From::Workspace, below),
-            _ => (from, text),
+            Some(below) => (From::Workspace, below),
+            None => (from, text),
         };
         let folder = text.strip_suffix("/**").filter(|folder| !folder.is_empty());
         let beginning = text.split(['*', '?', '[', '{', '\\']).next().unwrap_or_default().into();

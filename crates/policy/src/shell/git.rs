@@ -108,7 +108,7 @@ pub(super) fn inner(mut words: &[Word]) -> Vec<Inner> {
             words = rest.get(usize::from(!text.contains('='))..).unwrap_or_default();
         } else if VALUED.contains(&text) {
             words = rest.get(1..).unwrap_or_default();
-        } else if text.starts_with('-') && text.len() > 1 {
+        } else if text.starts_with('-') {
             words = rest;
         } else {
             inner.extend(subcommand(text, rest));

@@ -141,7 +141,7 @@ pub(super) fn by_options(name: &str, words: &[Word]) -> Touched {
         "git" => {
             let subcommand = |name: &str| words.iter().position(|word| word.text == name);
             for (name, option) in OF_GIT {
-                let rest = subcommand(name).and_then(|at| words.get(at + 1..)).unwrap_or_default();
+                let rest = subcommand(name).and_then(|at| words.get(at..)).unwrap_or_default();
                 touched.outputs.extend(git_value(rest, option).map(written));
             }
             // These paths start at another folder.

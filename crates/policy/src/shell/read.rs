@@ -97,10 +97,6 @@ impl Reader {
         self.script.tainted.get_or_insert(why);
     }
 
-    fn nodes(&mut self, nodes: &[Node]) {
-        nodes.iter().for_each(|node| self.node(node));
-    }
-
     fn kind(&mut self, kind: &NodeKind) {
         match kind {
             NodeKind::Command { assignments, words, redirects } => self.command(assignments, words, redirects),
@@ -188,10 +184,6 @@ impl Reader {
                 self.hides_commands |= is_quoted && (plain.contains("$(") || plain.contains('`'));
                 self.text(value, true);
             }
-            NodeKind::Redirect { .. } | NodeKind::HereDoc { .. } => {
-                self.redirects(&[Node::empty(kind.clone())]);
-            }
-            NodeKind::Array { elements } => self.nodes(elements),
             NodeKind::Empty | NodeKind::Comment { .. } => {}
             _ => self.unclear("it holds something that is not known here".into()),
         }

@@ -39,8 +39,6 @@ pub(super) fn shell(words: &[Word]) -> ShellRuns {
                 at += 1;
                 break;
             }
-            "-o" | "+o" | "-O" | "+O" => at += 2,
-            _ if text.starts_with("--") => return ShellRuns::Unclear(format!("the option {text:?} is not known")),
             _ if text.starts_with(['-', '+']) => {
                 let letters = text.get(1..).unwrap_or_default();
                 if !letters.chars().all(|letter| "abcefhiklmnoprstuvxBCDEHOPT".contains(letter)) || letters.is_empty() {
