@@ -126,6 +126,11 @@ mod tests {
         let mut policy = Policy::new(Folders::default());
         policy.add_file(Layer::User, "host.toml", "\n[[rule]]\ndecision = \"deny\"\nmatch = \"pay(to=x)\"\n").unwrap();
         assert_eq!(policy.check_arguments(Layer::Run, &[("pay", &schema)]), Ok(()));
+        assert!(policy.names_arguments(Layer::User) && !policy.names_arguments(Layer::Run));
+        policy.add_rule(Decision::Deny, "pay").unwrap();
+        assert!(!policy.names_arguments(Layer::Run), "it is about no arguments");
+        policy.add_rule(Decision::Deny, "pay(to=x)").unwrap();
+        assert!(policy.names_arguments(Layer::Run));
         let wrong = policy.check_arguments(Layer::User, &[("pay", &schema)]).unwrap_err();
         assert_eq!(wrong.to_string(), "host.toml, line 2: the tool \"pay\" has no argument \"to\"; it has none");
     }

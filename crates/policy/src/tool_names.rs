@@ -128,10 +128,22 @@ mod tests {
     }
 
     #[test]
+    fn a_slip_of_the_pen_is_told_where_a_tool_may_come_later() {
+        let told = |pattern: &str| check_slip(pattern, &["count_words"]);
+        for (pattern, meant) in [("bsh(git *)", "bash"), ("count_word", "count_words")] {
+            let name = pattern.split('(').next().unwrap();
+            assert_eq!(told(pattern), Err(format!("there is no tool {name:?}; did you mean {meant:?}?")));
+        }
+        for pattern in ["bash(git *)", "count_words", "later_tool(a=1)", "*"] {
+            assert_eq!(told(pattern), Ok(()), "{pattern}");
+        }
+    }
+
+    #[test]
     fn a_rule_that_names_no_tool_is_told_and_a_program_by_the_rule_for_it() {
         let told = |pattern: &str| check_rule_tool(pattern, &["process_stop", "count_words"], &["notes_"]).err();
         let program = |name: &str| Some(format!("there is no tool {name:?}; for the program write bash({name} *)"));
-        for name in ["wc", "rm", "ssh", "docker-compose"] {
+        for name in ["wc", "rm", "ssh", "docker-compose", "note"] {
             assert_eq!((told(name), told(&format!("{name}(*)"))), (program(name), program(name)));
         }
         assert_eq!(

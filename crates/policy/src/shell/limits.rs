@@ -64,6 +64,7 @@ mod tests {
     fn programs_in_here_documents_may_be_long() {
         let program = "if (a) { b(\"$(c)\"); }\n".repeat(1_000);
         assert!(is_small(&format!("mkdir -p x && cat > x/y.js <<'EOF'\n{program}EOF\nnode x/y.js\n")));
+        assert!(is_small(&format!("cd x\ncat > a.js <<'EOF'\n{program}EOF\ncat > b.js <<'EOF'\n{program}EOF\n")));
         assert!(!is_small(&format!("echo \"a\ncat > x/y.js <<'EOF'\n{program}EOF\n")));
         assert!(!is_small(&format!("cat > x <<EOF\n{program}EOF\n")));
         assert!(!is_small(&format!("# <<'EOF'\n{program}EOF\n")));

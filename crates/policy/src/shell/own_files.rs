@@ -129,3 +129,42 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
 fn last(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_that_of_a_file_that_runs_also_behind_the_letter_of_an_option() {
+        for (written, run, expected) in [
+            ("y", "y", true),
+            ("wy", "y", true),
+            ("Wy", "y", true),
+            ("-oy", "y", true),
+            ("xy", "y", false),
+            ("-y", "y", false),
+            ("abcy", "y", false),
+            ("ay", "y", false),
+            ("aby", "y", false),
+            ("-aby", "y", false),
+            ("x.mk", ".mk.", true),
+            ("x.md", ".mk.", false),
+            ("mk", ".mk.", false),
+        ] {
+            assert_eq!(is_same(written, run), expected, "{written} {run}");
+        }
+    }
+
+    #[test]
+    fn a_text_with_signs_for_other_letters_is_a_pattern() {
+        let is_pattern = |text: &str| pattern(text).is_some();
+        assert!(is_pattern("a*") && is_pattern("a/?") && is_pattern("[a]"));
+        assert!(!is_pattern("a") && !is_pattern("$x") && !is_pattern("a*$x"));
+    }
+
+    #[test]
+    fn the_names_in_a_text_are_told_apart() {
+        let found: Vec<&str> = names("w a-b.c;print > \"d_e\"/f@1%+~ é").collect();
+        assert_eq!(found, ["w", "a-b.c", "print", "d_e", "f@1%+~", "é"]);
+    }
+}

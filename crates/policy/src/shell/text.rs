@@ -125,6 +125,8 @@ mod tests {
             ("$(a \")\")", false, vec![unclear("$(a \")\")")]),
             ("<(a)", true, vec![command("a")]),
             ("<(a)", false, vec![]),
+            ("$(a \\) b)", false, vec![command("a \\) b")]),
+            ("$(a `b`) `c`", false, vec![command("a `b`"), command("c")]),
             ("$((1+$(a)))", false, vec![Found::Sum("1+$(a)".into())]),
             ("$((a; b))", false, vec![unclear("(a; b)")]),
             ("$(echo # )\nb)", false, vec![unclear("echo # ")]),

@@ -78,6 +78,11 @@ fn an_allow_for_the_arguments_of_a_call_covers_the_addresses_that_follow_from_th
     assert_eq!(of(&["allow other(name=deploy)"], &facts), Decision::Ask);
     let rules = ["allow invoke_workflow(name=deploy)", "deny invoke_workflow(POST https://ci.example.com/**)"];
     assert_eq!(of(&rules, &facts), Decision::Deny, "a rule about the address still holds");
+    // An allow for one of its addresses is none for the others.
+    let other = UrlFact { method: "POST".into(), url: "https://other.example.com/".into() };
+    let both = CallFacts { urls: vec![facts.urls[0].clone(), other], ..facts.clone() };
+    assert_eq!(of(&["allow invoke_workflow(POST https://ci.example.com/**)"], &facts), Decision::Allow);
+    assert_eq!(of(&["allow invoke_workflow(POST https://ci.example.com/**)"], &both), Decision::Ask);
     let path = PathFact {
         path: "/etc/x".into(),
         absolute: "/etc/x".into(),

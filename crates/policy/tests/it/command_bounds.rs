@@ -19,6 +19,7 @@ fn a_command_that_is_not_among_them_is_denied_whatever_allows_it() {
     for line in [
         "rm x",
         "git log; rm x",
+        "git -c \"alias.x=!$y\" x",
         "git log | sh",
         "git log $(rm x)",
         "$x",

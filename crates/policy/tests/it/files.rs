@@ -1,7 +1,7 @@
 //! Rule files: what they may say, and what is said of their mistakes.
 
 use crate::support::*;
-use mainpath_policy::{Layer, Policy};
+use mainpath_policy::{Folders, Layer, Policy};
 use mainpath_types::{Decision, EffectClass, Origin};
 
 fn refused(text: &str) -> String {
@@ -167,6 +167,13 @@ fn the_hash_names_all_that_verdicts_follow_from() {
         [&[][..], &["deny bash(a)"], &["ask bash(a)"], &["deny bash(b)"], &["deny bash(a) if origin = web"]];
     let hashes: std::collections::BTreeSet<String> = different.iter().map(|rules| hash(rules)).collect();
     assert_eq!(hashes.len(), different.len());
+    let mut changed = bare(&[]);
+    assert_eq!(changed.hash(), hash(&[]));
+    changed.add_rule(Decision::Deny, "bash(a)").unwrap();
+    assert_eq!(changed.hash(), hash(&["deny bash(a)"]));
+    let copied = |of: &str| Policy::new(Folders { copy_of: of.into(), ..folders() }).hash().to_string();
+    assert_eq!(copied(""), hash(&[]));
+    assert_eq!(std::collections::BTreeSet::from([copied(""), copied("/one"), copied("/other")]).len(), 3);
 }
 
 #[test]

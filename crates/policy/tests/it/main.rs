@@ -5,6 +5,7 @@
 
 mod against_bash;
 mod bounds;
+mod breakpoints;
 mod builtin_rules;
 mod by_name;
 mod bypasses;

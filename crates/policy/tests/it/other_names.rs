@@ -23,6 +23,7 @@ fn a_denial_covers_the_other_names_of_a_subcommand_and_an_allow_does_not() {
         ("pip install", "python3 -m pip install x"),
         ("pip install", "python -I -mpip install x"),
         ("pytest", "python3.12 -m pytest -q"),
+        ("pytest", "py -m pytest -q"),
         ("python", "python3.12 x.py"),
         ("git push", "git send-pack . main"),
         ("git push", "git -C sub subtree push --prefix=x . main"),
@@ -44,6 +45,7 @@ fn a_denial_covers_the_other_names_of_a_subcommand_and_an_allow_does_not() {
         ("npm publish", "npm run pub"),
         ("npm install", "npm view i"),
         ("git push", "git stash push"),
+        ("git--version", "git --version"),
         ("git push", "git add send-pack"),
         ("pip install", "python3 x.py -m pip install"),
         ("docker push", "docker ps image push"),
@@ -86,11 +88,47 @@ fn a_rule_for_a_file_is_one_for_that_file_alone() {
     }
     // Folders are followed through a line; one that only the shell knows may be any.
     assert_eq!(decision("deny bash(scripts/x.sh *)", "cd a; cd ..; cd scripts; ./x.sh"), Decision::Deny);
-    for line in ["cd \"$d\" && ./x.sh", "cd \"$d\"; bash x.sh", "cd - && . ./x.sh"] {
+    for line in [
+        "cd \"$d\" && ./x.sh",
+        "cd \"$d\"; bash x.sh",
+        "cd - && . ./x.sh",
+        "HOME=/x; cd; y=1; ./x.sh",
+        "CDPATH=/x; cd y; ./x.sh",
+    ] {
         let rules = bare(&["deny bash(scripts/x.sh *)", "allow bash(*)"]);
         let facts = CallFacts { commands: vec![line.into()], ..call("bash(x)") };
         assert_eq!(verdict(&rules, &facts).0, Decision::Ask, "{line}");
     }
+    for line in [
+        "env -C scripts ./x.sh",
+        "env -Cscripts ./x.sh",
+        "env A=1 --chdir scripts ./x.sh",
+        "env --chdir=scripts sh x.sh",
+        "sudo -D scripts ./x.sh",
+        "sudo -u a --chdir=scripts ./x.sh",
+    ] {
+        assert_eq!(decision("deny bash(scripts/x.sh *)", line), Decision::Deny, "{line}");
+    }
+    for (line, expected) in [
+        ("find a -execdir ./x.sh \\;", Decision::Ask),
+        ("find a -okdir ./x.sh \\;", Decision::Ask),
+        ("find a -exec ./x.sh \\;", Decision::Allow),
+        ("env -u scripts ./x.sh", Decision::Allow),
+    ] {
+        let facts = CallFacts { commands: vec![line.into()], ..call("bash(x)") };
+        assert_eq!(verdict(&bare(&["deny bash(scripts/x.sh *)", "allow bash(*)"]), &facts).0, expected, "{line}");
+    }
+    // Up to eight folders are kept apart, each once.
+    let after = |folders: &[usize]| {
+        let line: String = folders.iter().map(|folder| format!("cd /{folder}; ")).collect();
+        let rules = bare(&["deny bash(scripts/x.sh *)", "allow bash(*)"]);
+        let facts = CallFacts { commands: vec![line + "./x.sh"], ..call("bash(x)") };
+        verdict(&rules, &facts).0
+    };
+    assert_eq!(after(&[1, 2, 3, 4, 5, 6, 7]), Decision::Allow);
+    assert_eq!(after(&[1, 1, 2, 2, 3, 3, 3, 3, 3, 3, 1]), Decision::Allow);
+    assert_eq!(after(&[1, 2, 3, 4, 5, 6, 7, 8]), Decision::Ask);
+    assert_eq!(decision("deny bash(~/x.sh *)", "cd; ./x.sh"), Decision::Deny);
     // An allow is read word by word.
     for line in ["bash deploy.sh", "././deploy.sh", "/work/space/deploy.sh", "cd x && ../deploy.sh"] {
         assert_eq!(decision("allow bash(./deploy.sh *)", line), Decision::Ask, "{line}");

@@ -34,6 +34,8 @@ fn a_rule_that_no_call_can_fit_is_refused_with_what_to_write() {
         ("bash(command=git push *)", "a command is written alone: bash(git push *)"),
         ("bash(command=ls)", "a command is written alone: bash(ls)"),
         ("bash(GIT_PAGER=x git log *)", "write bash(git log *)"),
+        ("bash(_x1=1 git log *)", "write bash(git log *)"),
+        ("bash('a b' && c)", "no command contains \"&&\""),
         ("bash(cd x && make *)", "no command contains \"&&\"; write one rule for each command"),
         ("bash(rm x; ls)", "no command contains \"x;\""),
         ("bash(a || b)", "no command contains \"||\""),
@@ -70,7 +72,11 @@ fn rules_that_a_call_can_fit_are_read() {
         "write(:guarded)",
         "grep(pattern=*secret*)",
         "grep(src/**)",
+        "grep(pattern=src/)",
         "bash(a '&&' b)",
+        "bash(a 'x;' b)",
+        "bash(./a=b *)",
+        "bash(a.b=c *)",
         "bash(a \\> b)",
         "bash(test 1 '>' 0)",
         "bash(grep '`' *)",
@@ -89,6 +95,8 @@ fn rules_that_a_call_can_fit_are_read() {
         "mcp__mail__send(to=*@x)",
         "mcp__mail__send(*)",
         "mcp__web__get(GET https://h/**)",
+        "mcp__web__get(GET *)",
+        "mcp__web__get(GET,POST *)",
         "own_tool(some words)",
         "http_request(GET https://h.example/?)",
     ] {
@@ -126,7 +134,9 @@ fn a_rule_that_is_offered_is_never_one_that_can_never_match() {
         assert_eq!(verdict(&bare(&[&format!("allow {rule}")]), &facts).0, Decision::Allow, "{line}: {rule}");
     }
     for path in ["content=x", "path=a/b", "a=b", "~content=x", ":guarded"] {
-        let facts = call(&format!("write(./{path})"));
+        let mut facts = call("write(x)");
+        facts.paths[0].absolute = format!("/work/space/{path}");
+        facts.paths[0].relative = Some(path.into());
         let rule = narrowest(&facts).unwrap().to_string();
         assert_eq!(verdict(&bare(&[&format!("allow {rule}")]), &facts).0, Decision::Allow, "{path}: {rule}");
     }

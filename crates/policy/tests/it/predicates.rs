@@ -1,6 +1,6 @@
 //! The language that finds calls.
 
-use mainpath_policy::{Predicate, StepFacts};
+use mainpath_policy::{NumberOrder, Predicate, StepFacts, TextSearch};
 use mainpath_types::{Decision, Origin};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -47,6 +47,9 @@ fn conditions_on_every_field_hold_of_a_call_or_do_not() {
         "args.hosts.1=b",
         "args.tries>2",
         "args.tries<=3",
+        "args.tries<=4",
+        "args.nothing!='it\\'s'",
+        "args.command~'make \\w+ '",
         "args.nothing=''",
         "args.nothing!=x",
         "verdict=ask",
@@ -63,6 +66,11 @@ fn conditions_on_every_field_hold_of_a_call_or_do_not() {
         "cost>=0.12",
         "cost=0.12",
         "cost<1",
+        "cost>-1",
+        "cost=0.120000",
+        "cost>.1",
+        "cost<5.",
+        "origin~^we",
         "model~claude",
         "agent=explore",
         "folder=/work",
@@ -71,9 +79,16 @@ fn conditions_on_every_field_hold_of_a_call_or_do_not() {
         assert!(is(holds), "{holds}");
         assert!(!is(&format!("not ({holds})")), "{holds}");
     }
-    for fails in
-        ["tool=Bash", "args~Deploy", "args.tries>x1", "args.command>1", "cost>0.12", "origin=mcp", "args.env=x"]
-    {
+    for fails in [
+        "tool=Bash",
+        "args~Deploy",
+        "args.tries>x1",
+        "args.tries<3",
+        "args.command>1",
+        "cost>0.12",
+        "origin=mcp",
+        "args.env=x",
+    ] {
         match Predicate::parse(fails) {
             Ok(predicate) => assert!(!predicate.matches(&step(&deploy())), "{fails}"),
             Err(wrong) => assert!(fails == "args.tries>x1" && wrong.at == 12, "{fails}: {wrong}"),
@@ -99,6 +114,7 @@ fn a_mistake_is_told_with_its_place_and_what_to_write() {
         ("tool", "character 5: expected = != ~ !~ > < >= or <= after tool"),
         ("tool=", "character 6: expected a value; write \"\" for an empty one"),
         ("tool=bash args~x", "character 11: expected and, or, or the end; put a value with blanks in quotes"),
+        ("tool=bash origin=web", "character 11: expected and, or, or the end; put a value with blanks in quotes"),
         ("tool=bash && args~x", "character 11: write and, or, not instead of signs"),
         ("(tool=bash", "character 1: this ( is not closed"),
         ("tool=bash)", "character 10: there is no ( for this )"),
@@ -106,7 +122,13 @@ fn a_mistake_is_told_with_its_place_and_what_to_write() {
         ("ä=1", "character 1: there is no field \"ä\"; did you mean args?"),
         ("verdikt=ask", "character 1: there is no field \"verdikt\"; did you mean verdict?"),
         ("verdict=denied", "character 9: verdict is one of allow, ask, deny"),
+        ("outcome=fine", "character 9: outcome is one of ok, error, denied, skipped, interrupted, unknown"),
+        ("origin=net", "character 8: origin is one of user, workspace, web, mcp, message, model"),
         ("cost>much", "character 6: \"much\" is not a number such as 0.10"),
+        ("cost>.", "character 6: \".\" is not a number such as 0.10"),
+        ("cost>1x", "character 6: \"1x\" is not a number such as 0.10"),
+        ("cost>1.x", "character 6: \"1.x\" is not a number such as 0.10"),
+        ("cost>0.1200000", "character 6: \"0.1200000\" is not a number such as 0.10"),
         ("cost~1", "character 5: cost is a number; compare it by = > < >= <="),
         ("tool>1", "character 5: tool is a text; compare it by = != ~ or !~"),
         ("args~'('", "character 6: \"(\" is no regular expression: unclosed group"),
@@ -121,7 +143,24 @@ fn a_mistake_is_told_with_its_place_and_what_to_write() {
     }
     assert!(wrong(&"(".repeat(200)).contains("more than 50 levels"));
     assert!(wrong(&"not ".repeat(200)).contains("more than 50 levels"));
-    assert!(wrong(&"x".repeat(5_000)).contains("at most 4000 bytes"));
+    assert!(wrong(&format!("{}tool=bash", "not ".repeat(50))).contains("more than 50 levels"));
+    assert!(is(&format!("{}tool=bash", "not ".repeat(48))), "and a condition is a level");
+    assert!(!is(&format!("{}tool=bash", "not ".repeat(49))));
+    assert!(is(&["tool=bash"; 120].join(" and ")), "conditions side by side are one level");
+    assert!(wrong(&format!("tool={}", "x".repeat(3_996))).contains("at most 4000 bytes"));
+    assert!(!is(&format!("tool={}", "x".repeat(3_995))));
+}
+
+#[test]
+fn a_predicate_states_its_text_and_the_tools_that_it_names_in_full() {
+    let predicate = Predicate::parse(" tool=bash or not tool='' and tool~x or tool=grep ").unwrap();
+    assert_eq!(predicate.text(), "tool=bash or not tool='' and tool~x or tool=grep");
+    assert_eq!(predicate.to_string(), predicate.text());
+    assert_eq!(predicate.tools(), ["bash", "grep"]);
+    let signs = [NumberOrder::Equal, NumberOrder::Less, NumberOrder::AtMost, NumberOrder::More, NumberOrder::AtLeast];
+    assert_eq!(signs.map(NumberOrder::sign), ["=", "<", "<=", ">", ">="]);
+    let search = TextSearch::new("abc.*d").unwrap();
+    assert_eq!((search.pattern(), search.needs()), ("abc.*d", Some("abc")));
 }
 
 #[test]

@@ -11,6 +11,14 @@ fn decide(line: &str) -> Decision {
         "/lib64/ld-linux-x86-64.so.2",
         "/usr/lib/git-core/git-rebase",
         "git-x",
+        "apt-get",
+        "gdb",
+        "go",
+        "hg",
+        "ld-x",
+        "rpm",
+        "rustc",
+        "svn",
         "jobs",
         "mapfile",
         "nice",
@@ -27,6 +35,7 @@ fn decide(line: &str) -> Decision {
         "nc",
         "printf",
         "psql",
+        "readonly",
         "sed",
         "socat",
         "sort",
@@ -59,6 +68,14 @@ fn commands_in_arrays_conditions_and_comments_are_told_apart() {
         ("[[ -n 'a[b]' ]]; true", Allow),
         ("a['$(evil)']=1 true", Ask),
         ("b='$(evil)' true", Allow),
+        // What was evaluated once is so for the whole line.
+        ("(( x )); b='$(evil)' true", Ask),
+        ("(( x )); readonly b='$(evil)'", Ask),
+        ("(( x )); echo '$(evil)' {v}> b", Ask),
+        ("readonly a='$(evil)'", Allow),
+        ("readonly -a 'q=([$(evil)]=1)'", Ask),
+        ("wait -p 'a[$(evil)]'; true", Ask),
+        ("wait -n '$(evil)'; true", Allow),
         ("true # evil", Allow),
         ("echo $(echo \\) ; evil)", Deny),
         ("true\nevil\n)", Deny),
@@ -74,6 +91,7 @@ fn text_that_a_builtin_evaluates_is_told_from_text_that_it_prints() {
         ("printf x '$(evil)'", Allow),
         ("printf abc '$(evil)'", Allow),
         ("printf -abcd '$(evil)'", Allow),
+        ("printf -p '$(evil)'", Allow),
     ]);
 }
 
@@ -113,6 +131,23 @@ fn options_that_name_a_program_are_told_from_those_that_do_not() {
         ("make -E b", Ask),
         ("make --file=-", Ask),
         ("make -f Makefile all", Allow),
+        ("make -f- all", Ask),
+        ("make -- all", Allow),
+        ("make --debug=- all", Allow),
+        ("go test -exec evil ./...", Deny),
+        ("go build --toolexec=evil", Deny),
+        ("go vet -vettool \"$x\"", Ask),
+        ("go build -ldflags -extld=b", Ask),
+        ("go build -ldflags=-s", Allow),
+        ("apt-get --option=DPkg::Pre-Invoke::=b install a", Ask),
+        ("apt-get --opt DPkg::Pre-Invoke::=b install a", Ask),
+        ("apt-get -oDPkg::Pre-Invoke::=b install a", Ask),
+        ("apt-get -o Acquire::http::Proxy-Auto-Detect=b update", Ask),
+        ("apt-get -o Acquire::http::ProxyAutoDetect=b update", Ask),
+        ("apt-get -o Acquire::http::Proxy=http://h update", Allow),
+        ("apt-get -o \"$x\" update", Ask),
+        ("apt-get install -- a", Allow),
+        ("apt-get install --=a", Allow),
     ]);
 }
 
@@ -141,6 +176,15 @@ fn languages_with_a_command_for_a_shell_are_unclear_where_it_is_used() {
         ("nc h 1", Allow),
         ("gcc -wrapper b a.c", Ask),
         ("gcc a.c", Allow),
+        ("rustc -C linker=b a.rs", Ask),
+        ("rustc a.rs", Allow),
+        ("hg --config alias.x=b log", Ask),
+        ("hg log", Allow),
+        ("rpm --eval '%(b)'", Ask),
+        ("rpm -q a", Allow),
+        ("svn --config-option=config:tunnels:x=b ls", Ask),
+        ("svn ls", Allow),
+        ("less <<< '!b'", Allow),
         ("cp \"$x\" keep", Ask),
         ("cp b keep", Allow),
     ]);
@@ -152,6 +196,10 @@ fn a_line_may_have_so_many_commands_so_much_text_and_be_so_deep() {
     assert_eq!(decide(&"true\n".repeat(501)), Ask);
     assert_eq!(decide(&format!("{}true", "eval ".repeat(6))), Allow);
     assert_eq!(decide(&format!("{}true", "eval ".repeat(7))), Ask);
+    assert_eq!(decide(&format!("{}true", "nice ".repeat(50))), Allow);
+    assert_eq!(decide(&format!("{}true", "nice ".repeat(70))), Ask);
+    assert_eq!(decide(&format!("{}true{}", "{ ".repeat(50), "; }".repeat(50))), Allow);
+    assert_eq!(decide(&format!("{}true{}", "{ ".repeat(70), "; }".repeat(70))), Ask);
     let long = "x".repeat(120_000);
     assert_eq!(decide(&format!("bash -c 'echo {long}'")), Allow);
     assert_eq!(decide(&format!("bash -c 'bash -c \"echo {long}\"'")), Ask);
@@ -159,7 +207,9 @@ fn a_line_may_have_so_many_commands_so_much_text_and_be_so_deep() {
 
 /// What is decided of words that `echo` gets, where one word is denied: denied if it is that word, asked if it may be.
 fn word(words: &str) -> Decision {
-    let policy = bare(&["allow bash(echo *)", "deny bash(echo evil)", "deny bash(echo 'a\\b')", "deny bash(echo ab)"]);
+    let denied = ["evil", "'a\\b'", "ab", "'c\\d'", "'e$f'"].map(|word| format!("deny bash(echo {word})"));
+    let rules: Vec<&str> = denied.iter().map(String::as_str).chain(["allow bash(echo *)"]).collect();
+    let policy = bare(&rules);
     verdict(&policy, &call(&format!("bash(echo {words})"))).0
 }
 
@@ -176,6 +226,10 @@ fn a_word_is_known_only_if_no_shell_changes_it() {
         ("\"a\\b\"", Deny),
         ("'a\\b'", Deny),
         ("\"a\\$b\"", Allow),
+        ("\"c\\d\"", Deny),
+        ("\"c\\\\d\"", Deny),
+        ("c\\d", Allow),
+        ("\"e\\$f\"", Deny),
         ("ev?l", Ask),
         ("e*", Ask),
         ("ev[i]l", Ask),
@@ -220,6 +274,8 @@ fn an_indirection_evaluates_and_what_it_falls_back_on_is_read() {
     all(&[
         ("echo ${!x} 'a[$(evil)]'", Ask),
         ("echo ${x} 'a[$(evil)]'", Allow),
+        ("echo $[x] 'a[$(evil)]'", Ask),
+        ("echo $[1+1] a", Allow),
         ("echo ${!x:-$(evil)}", Deny),
         ("echo ${x@P}", Ask),
         ("echo ${x:=$(evil)}", Deny),
@@ -232,6 +288,11 @@ fn what_starts_other_programs_is_told_by_its_name_and_its_options() {
         ("/lib64/ld-linux-x86-64.so.2 b", Ask),
         ("/usr/lib/git-core/git-rebase b", Ask),
         ("git-x b", Allow),
+        ("ld-x b", Allow),
+        ("\"$x\"/bash -c evil", Deny),
+        ("trap $x", Ask),
+        ("gdb --version", Allow),
+        ("gdb a", Ask),
         ("trap \"$x\" EXIT", Ask),
         ("trap 'true b' EXIT", Allow),
         ("trap evil EXIT", Deny),
@@ -255,6 +316,7 @@ fn what_starts_other_programs_is_told_by_its_name_and_its_options() {
         ("bash -Q evil", Ask),
         ("bash - <<< evil", Deny),
         ("bash \"$x\"", Ask),
+        ("bash -- \"$x\"", Ask),
         ("bash -c \"$x\"", Ask),
         ("bash -c", Allow),
         ("bash /dev/stdin <<< evil", Deny),
@@ -269,6 +331,7 @@ fn a_variable_that_runs_something_is_told_from_one_that_does_not() {
     for (line, expected) in [
         ("PAGER=evil true", Deny),
         ("PAGER= true", Allow),
+        ("BASH_ENV= true", Allow),
         ("PAGER=cat true", Allow),
         ("PAGER=\"$x\" true", Ask),
         ("PS4='$(evil)' true", Ask),
