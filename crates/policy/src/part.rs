@@ -81,8 +81,7 @@ pub(crate) fn resolved<'a>(fact: &'a PathFact, effect: EffectClass, folders: &Fo
     let surest =
         PlaceText { absolute: Cow::Borrowed(&fact.absolute), relative: fact.relative.as_deref().map(Cow::Borrowed) };
     // A link has a name too, and a rule may be about that.
-    let written = written(&fact.path, folders)
-        .filter(|written| written.relative.as_deref() != fact.relative.as_deref() || written.absolute != fact.absolute);
+    let written = written(&fact.path, folders).filter(|written| written.absolute != fact.absolute);
     let source = in_source(fact.relative.as_deref(), folders);
     Place {
         texts: std::iter::once(surest).chain(written).chain(source).collect(),

@@ -132,5 +132,5 @@ fn part(word: &Word, prefix: &str) -> Option<Word> {
 fn below(folder: &Word, file: &Word) -> Word {
     let name = file.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     let text = format!("{}/{name}", folder.text.trim_end_matches('/'));
-    Word { text, fixed: folder.fixed && file.fixed, ..file.clone() }
+    Word { text, ..file.clone() }
 }

@@ -33,7 +33,6 @@ fn may_run(words: &[Word]) -> bool {
             _ if is_long(given, "--expression") => ('e', value),
             _ if is_long(given, "--file") => ('f', value),
             _ if is_long(given, "--line-length") => ('l', value),
-            _ if text.starts_with("--") => continue,
             None | Some("") => {
                 operands.push(word);
                 continue;
@@ -70,10 +69,14 @@ fn runs_commands(script: &str) -> bool {
 fn reads_e(script: &str, brackets: bool) -> Option<bool> {
     let mut letters = script.chars().peekable();
     loop {
-        while letters.next_if(|letter| letter.is_whitespace() || matches!(letter, ';' | '{' | '}')).is_some() {}
-        skip_address(&mut letters, brackets)?;
         match letters.next() {
             None => return Some(false),
+            // The lines that a command is for: `/x/`, `\%x%`.
+            Some('/') => skip_pattern(&mut letters, '/', brackets)?,
+            Some('\\') => {
+                let delimiter = letters.next()?;
+                skip_pattern(&mut letters, delimiter, brackets)?;
+            }
             Some('e') => return Some(true),
             Some('s') => {
                 let delimiter = letters.next()?;
@@ -111,19 +114,9 @@ fn reads_e(script: &str, brackets: bool) -> Option<bool> {
             Some(':' | 'b' | 't' | 'T' | 'v') => {
                 while letters.next_if(|letter| !matches!(letter, ';' | '\n' | '}')).is_some() {}
             }
+            // What stands between commands and between lines, and commands that take no text.
             Some(_) => {}
         }
-    }
-}
-
-/// Skips the lines that a command is for: numbers, `$`, `/x/I`, `\%x%`, and what stands between them.
-fn skip_address(letters: &mut Peekable<Chars<'_>>, brackets: bool) -> Option<()> {
-    loop {
-        let is_plain = |letter: &char| letter.is_ascii_digit() || " \t$,!~+IM".contains(*letter);
-        while letters.next_if(is_plain).is_some() {}
-        let Some(first) = letters.next_if(|letter| matches!(letter, '/' | '\\')) else { return Some(()) };
-        let delimiter = if first == '/' { first } else { letters.next()? };
-        skip_pattern(letters, delimiter, brackets)?;
     }
 }
 

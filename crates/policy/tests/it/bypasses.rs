@@ -43,6 +43,9 @@ const WAYS: &[&str] = &[
     r##"x=$(sed 's/_/$/' <<< 'a[_(evil)]'); echo $((x))"##,
     r##"x='a[_(evil)]'; x=${x/_/$}; echo $((x))"##,
     r##"x='a[_(evil)]'; x=${x/_/\$}; let x"##,
+    // An index that ends where the shell sees another command.
+    "true a[;evil; echo ]",
+    "echo a[ | evil | cat ]",
     // What a shell reads from elsewhere.
     ". <(echo evil)",
     "source <(echo evil)",
@@ -218,6 +221,9 @@ const WAYS: &[&str] = &[
     "sed -ne'1e evil' a",
     "sed -n -e '1e evil' a",
     "sed -l 5 '1e evil' a",
+    "sed --line-length 5 '1e evil' a",
+    "sed '/[/\\]/!e evil' a",
+    "sed 's/x/[/;e evil' a",
     "sed -- '1e evil' a",
     "x=-n; sed \"$x\" '1e evil' a",
     "x=-n; sed $x '1e evil' a",
@@ -245,6 +251,7 @@ const WAYS: &[&str] = &[
     "sed -e '1s/.*/evil/' -e 's,^,,e' a",
     "printf 'ev%s\\n' il | sed -n 'wy'; sh y",
     "printf 'ev%s\\n' il | sed -n 'Wy'; sh y",
+    "bash -O extglob -c 'cd bin; @(evil)'",
     "split --f=evil a",
     "split --f evil a",
     "make --f=- <<< $'t:\n\tevil'",

@@ -52,12 +52,13 @@ fn among_equal_rules_the_first_is_cited_and_the_organisations_before_it() {
     let file = "[[rule]]\nid = \"no-push\"\ndecision = \"deny\"\nmatch = \"bash(git push)\"\n";
     policy.add_file(Layer::Organisation, "org.toml", file).unwrap();
     assert_eq!(verdict(&policy, &facts), (Decision::Deny, "no-push".into()));
-    let file = "[[rule]]\nid = \"no-text\"\ndecision = \"deny\"\nmatch = \"write(a)\"\ndestination = \"text\"\n";
-    let mut of_text = bare(&["deny write"]);
-    of_text.add_file(Layer::Organisation, "org.toml", file).unwrap();
+    let ask = |id: &str, more: &str| format!("[[rule]]\nid = \"{id}\"\ndecision = \"ask\"\n{more}\n");
+    let mut of_text = with_file(Layer::User, &ask("mine", "match = \"write\"\nalways = true"));
+    let file = ask("no-text", "match = \"write(a)\"\ndestination = \"text\"");
+    of_text.add_file(Layer::Organisation, "org.toml", &file).unwrap();
     let to = Destination { argument: "to".into(), value: "x".into(), call: None, tool: None };
     let sent = CallFacts { destinations: vec![to], ..call("write(a)") };
-    assert_eq!(verdict(&of_text, &sent), (Decision::Deny, "no-text".into()));
+    assert_eq!(verdict(&of_text, &sent), (Decision::Ask, "no-text".into()));
     // So it is of two parts of a line.
     policy.add_rule(Decision::Deny, "bash(touch *)").unwrap();
     assert_eq!(verdict(&policy, &call("bash(touch a; git push)")), (Decision::Deny, "no-push".into()));

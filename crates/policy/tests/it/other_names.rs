@@ -45,7 +45,7 @@ fn a_denial_covers_the_other_names_of_a_subcommand_and_an_allow_does_not() {
         ("npm publish", "npm run pub"),
         ("npm install", "npm view i"),
         ("git push", "git stash push"),
-        ("git--version", "git --version"),
+        ("git---version", "git --version"),
         ("git push", "git add send-pack"),
         ("pip install", "python3 x.py -m pip install"),
         ("docker push", "docker ps image push"),

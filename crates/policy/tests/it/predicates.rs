@@ -126,6 +126,7 @@ fn a_mistake_is_told_with_its_place_and_what_to_write() {
         ("origin=net", "character 8: origin is one of user, workspace, web, mcp, message, model"),
         ("cost>much", "character 6: \"much\" is not a number such as 0.10"),
         ("cost>.", "character 6: \".\" is not a number such as 0.10"),
+        ("cost>+1", "character 6: \"+1\" is not a number such as 0.10"),
         ("cost>1x", "character 6: \"1x\" is not a number such as 0.10"),
         ("cost>1.x", "character 6: \"1.x\" is not a number such as 0.10"),
         ("cost>0.1200000", "character 6: \"0.1200000\" is not a number such as 0.10"),

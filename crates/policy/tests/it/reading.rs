@@ -200,6 +200,8 @@ fn a_line_may_have_so_many_commands_so_much_text_and_be_so_deep() {
     assert_eq!(decide(&format!("{}true", "nice ".repeat(70))), Ask);
     assert_eq!(decide(&format!("{}true{}", "{ ".repeat(50), "; }".repeat(50))), Allow);
     assert_eq!(decide(&format!("{}true{}", "{ ".repeat(70), "; }".repeat(70))), Ask);
+    assert_eq!(decide(&format!("true; {}(( 1 )){}", "{ ".repeat(50), "; }".repeat(50))), Allow);
+    assert_eq!(decide(&format!("true; {}(( 1 )){}", "{ ".repeat(70), "; }".repeat(70))), Ask);
     let long = "x".repeat(120_000);
     assert_eq!(decide(&format!("bash -c 'echo {long}'")), Allow);
     assert_eq!(decide(&format!("bash -c 'bash -c \"echo {long}\"'")), Ask);
@@ -240,6 +242,13 @@ fn a_word_is_known_only_if_no_shell_changes_it() {
         ("e\\*", Allow),
         ("{evil,a}", Ask),
         ("{a..c}", Ask),
+        ("e{vil,}", Ask),
+        ("{e,}vil", Ask),
+        ("{\"evil\",a}", Ask),
+        ("{ev\\il,a}", Ask),
+        ("{evil,{a,b}}", Ask),
+        ("$'e'{vil,x}", Ask),
+        ("@(evil)", Ask),
         ("{a}", Allow),
         ("{a,b", Allow),
         ("a,b}", Allow),
