@@ -3,7 +3,9 @@
 use crate::Fail;
 use crate::server::{Plan, Server};
 use mainpath_policy::Folders;
-use mainpath_runtime::{BuiltinRules, Config, EnvModels, Hooks, Live, Mail, Phase, Runtime, StoreRetries, Vault};
+use mainpath_runtime::{
+    BuiltinRules, Config, EnvModels, Hooks, Live, Mail, Phase, Runtime, StoreRetries, Unusable, Vault,
+};
 use mainpath_sandbox::Launcher;
 use mainpath_store::files::Disk;
 use mainpath_store::scheduler::system_clock;
@@ -96,7 +98,7 @@ impl Agents {
             policies: Arc::new(move |spec| {
                 let folders =
                     Folders { workspace: spec.workspace.clone(), home: String::new(), copy_of: String::new() };
-                builtin.of(folders).map(Arc::new).map_err(|error| error.to_string().into())
+                builtin.of(folders).map(Arc::new).map_err(Unusable::rules)
             }),
             hooks: Hooks::default(),
             children: Arc::new(mainpath_runtime::Narrowed),

@@ -41,7 +41,7 @@ mod run;
 mod skills;
 mod state;
 
-pub use action::{Parsed, TEXT_ISSUER, parse as parse_turn, render as render_turn};
+pub use action::{Parsed, TEXT_ISSUER, TurnError, parse as parse_turn, render as render_turn};
 pub use apply::apply;
 pub use calls::kept::artifact_files;
 pub use calls::rate::Window;

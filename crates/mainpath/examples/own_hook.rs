@@ -10,18 +10,19 @@ use std::time::Duration;
 struct Audit(Mutex<Vec<String>>);
 
 impl HookRunner for Audit {
-    fn run<'a>(&'a self, event: &'a Value) -> Fut<'a, Result<Value, String>> {
+    fn run<'a>(&'a self, event: &'a Value) -> Fut<'a, Result<Value, HookError>> {
         Box::pin(async move {
             match event["hook"].as_str() {
                 Some("before_tool") => {
                     let mut arguments = event["arguments"].clone();
-                    let text = arguments["content"].as_str().ok_or("there is no text to write")?.to_uppercase();
+                    let text = arguments["content"].as_str();
+                    let text = text.ok_or_else(|| HookError::failed("there is no text to write"))?.to_uppercase();
                     arguments["content"] = text.into();
                     Ok(json!({"arguments": arguments}))
                 }
                 _ => {
                     let line = format!("run {} ended: {}", event["data"]["run"], event["data"]["reason"]);
-                    self.0.lock().map_err(|error| error.to_string())?.push(line);
+                    self.0.lock().map_err(|error| HookError::failed(error.to_string()))?.push(line);
                     Ok(json!({}))
                 }
             }

@@ -5,7 +5,7 @@ use crate::agent::Basis;
 use crate::presets::host::presets_in;
 use crate::presets::{Preset, PresetLimits};
 use crate::skills::{Shelf, preloads};
-use mainpath_runtime::{ChildAgent, ChildSpecs, EnvModels, Parent};
+use mainpath_runtime::{ChildAgent, ChildError, ChildSpecs, EnvModels, Parent};
 use mainpath_tools::{AgentCall, TakeChanges, Tool, Tools};
 use mainpath_types::{ApprovalMode, ChildLimits, ChildMode, EffectClass, Limits, Relations, Spec};
 use std::path::Path;
@@ -29,8 +29,7 @@ pub(crate) struct Kin {
 }
 
 impl ChildSpecs for Kin {
-    fn child(&self, parent: Parent<'_>, asked: &AgentCall) -> Result<ChildAgent, String> {
-        let known = |error: crate::Error| error.message().to_string();
+    fn child(&self, parent: Parent<'_>, asked: &AgentCall) -> Result<ChildAgent, ChildError> {
         let Parent { trace, spec, run, .. } = parent;
         let preset = self.preset(asked, spec)?;
         let basis = Basis {
@@ -40,14 +39,14 @@ impl ChildSpecs for Kin {
             models: self.models.registry(),
             rules: &spec.rules,
         };
-        let mut child = preset.child(&bounded(&parent, asked.mode), run, basis).map_err(known)?;
+        let mut child = preset.child(&bounded(&parent, asked.mode), run, basis).map_err(ChildError::host)?;
         if asked.agent_type.is_none() && asked.mode == ChildMode::Delegate {
             // It is as its parent: it keeps its parent's preset, if that has one.
             child.preset.clone_from(&spec.preset);
-            crate::agent::with_words(&mut child, basis).map_err(known)?;
+            crate::agent::with_words(&mut child, basis).map_err(ChildError::host)?;
         }
         if let Some(name) = asked.skills.iter().flatten().find(|name| !has_skill(&child, name)) {
-            return Err(format!("the skill {name} is not among those that this agent may use"));
+            return Err(ChildError::host(format!("the skill {name} is not among those that this agent may use")));
         }
         child.mode_for = child.mode_for.filter(|_| child.mode != ApprovalMode::Ask).map(|_| parent.child_run);
         child.relations = Relations {
@@ -55,14 +54,14 @@ impl ChildSpecs for Kin {
             parent_trace: Some(trace.clone()),
             ..Relations::default()
         };
-        let told = preloads(&child, self.shelf.as_ref()).map_err(known)?;
+        let told = preloads(&child, self.shelf.as_ref()).map_err(ChildError::host)?;
         Ok(ChildAgent { spec: child, told })
     }
 }
 
 impl Kin {
     /// The preset of a child: the one that is named; else one that is for what the child is for.
-    fn preset(&self, asked: &AgentCall, parent: &Spec) -> Result<Preset, String> {
+    fn preset(&self, asked: &AgentCall, parent: &Spec) -> Result<Preset, ChildError> {
         let usual = match asked.mode {
             ChildMode::Delegate => None,
             ChildMode::Explore => Some("explore"),
@@ -71,8 +70,8 @@ impl Kin {
         let mut preset = match asked.agent_type.as_deref().or(usual) {
             Some(name) => {
                 let found = presets_in(Path::new(parent.source()), &self.home, &self.tools, &self.models);
-                let found = found.map_err(|error| error.message().to_string())?;
-                found.choose(name).map_err(|error| error.message().to_string())?.clone()
+                let found = found.map_err(ChildError::host)?;
+                found.choose(name).map_err(ChildError::host)?.clone()
             }
             None => {
                 let limits = PresetLimits { turns: Some(TURNS), ..PresetLimits::default() };

@@ -128,15 +128,16 @@ impl From<RuntimeError> for Error {
                 Error::new(ErrorKind::ReadOnly, problem)
             }
             RuntimeError::Unwritable { problem, cause } if is_scarce(cause) => Error::new(ErrorKind::Scarce, problem),
-            RuntimeError::Unwritable { problem, .. } | RuntimeError::Trace(problem) => Error::failed(problem),
+            RuntimeError::Unwritable { problem, .. } => Error::failed(problem),
+            other => Error::failed(other.to_string()),
         }
     }
 }
 
 impl From<Unusable> for Error {
-    fn from(Unusable { problem, cause }: Unusable) -> Error {
-        let kind = if is_scarce(cause) { ErrorKind::Scarce } else { ErrorKind::Refused };
-        Error::new(kind, problem)
+    fn from(problem: Unusable) -> Error {
+        let kind = if is_scarce(problem.cause()) { ErrorKind::Scarce } else { ErrorKind::Refused };
+        Error::new(kind, problem.to_string())
     }
 }
 
@@ -144,7 +145,7 @@ impl From<Error> for Unusable {
     fn from(error: Error) -> Unusable {
         let is_scarce = error.kind == ErrorKind::Scarce;
         let cause = if is_scarce { std::io::ErrorKind::ResourceBusy } else { std::io::ErrorKind::Other };
-        Unusable { problem: error.message, cause }
+        Unusable::Rules { source: Box::new(error), cause }
     }
 }
 

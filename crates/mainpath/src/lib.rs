@@ -137,7 +137,7 @@ pub mod prelude {
     };
     pub use mainpath_policy::{Folders, Policy};
     pub use mainpath_providers::Provider;
-    pub use mainpath_runtime::{Hook, HookPoint, HookRunner, OnFailure};
+    pub use mainpath_runtime::{Hook, HookError, HookPoint, HookRunner, OnFailure};
     pub use mainpath_store::Once;
     pub use mainpath_tools::{Fut, IntoTool, Json, Tool, ToolContext, ToolDoc, Tools, Touches, tool_fn, tool_fn_with};
     pub use mainpath_types::{

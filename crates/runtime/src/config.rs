@@ -5,6 +5,7 @@ use crate::effects::hooks::Hooks;
 use crate::messenger::Messenger;
 use crate::models::Models;
 use crate::secrets::Vault;
+use crate::unusable::Unusable;
 use mainpath_policy::Policy;
 use mainpath_sandbox::Launcher;
 use mainpath_store::{Scheduler, Store};
@@ -14,29 +15,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The rules that hold for a spec: those of its workspace, and its own.
+/// The rules that hold for a spec: those of its workspace, and its own. Errors: [`Unusable::Rules`].
 pub type Policies = Arc<dyn Fn(&Spec) -> Result<Arc<Policy>, Unusable> + Send + Sync>;
-
-/// Why a spec cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unusable {
-    /// One line for people.
-    pub problem: String,
-    /// The system's error kind; `Other` if the error is not the system's.
-    pub cause: std::io::ErrorKind,
-}
-
-impl From<String> for Unusable {
-    fn from(problem: String) -> Unusable {
-        Unusable { problem, cause: std::io::ErrorKind::Other }
-    }
-}
-
-impl std::fmt::Display for Unusable {
-    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        to.write_str(&self.problem)
-    }
-}
 
 /// What a runtime is made of.
 pub struct Config {

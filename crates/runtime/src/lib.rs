@@ -32,13 +32,17 @@ mod runtime;
 mod secrets;
 mod shared;
 mod stream;
+mod unusable;
 
 pub use builtin_rules::BuiltinRules;
-pub use children::{ChildAgent, ChildFolder, ChildSpecs, Narrowed, Parent, Peers, RemoteTask, Unbegun, Worktrees};
-pub use config::{Config, Policies, StoreRetries, Unusable};
+pub use children::{
+    ChildAgent, ChildError, ChildFolder, ChildSpecs, Narrowed, Parent, Peers, RemoteTask, Unbegun, Worktrees,
+};
+pub use config::{Config, Policies, StoreRetries};
 pub use effects::context_hooks::{ContextHook, NamedContextHook};
+pub use effects::hook_error::HookError;
 pub use effects::hooks::{Hook, HookPoint, HookRunner, Hooks, OnFailure};
-pub use error::RuntimeError;
+pub use error::{EraseError, RuntimeError};
 pub use gate::schema::{BadSchema, check_schema};
 pub use gate::terms::CallTerms;
 pub use history::verify::verify;
@@ -46,14 +50,15 @@ pub use history::{artifacts, erase, files, import, replay, run_stats, sent, tele
 pub use internal::registry::{is_look_back, look_back_tools};
 pub use mail::Mail;
 pub use messenger::{Delivery, Messenger, OpenQuestion};
-pub use models::{EnvModels, Models};
+pub use models::{EnvModels, Models, NoModel};
 pub use observer::{Observer, Taken, TraceObserver};
 pub use prompt::notes::framed_notes;
 pub use prompt::prompts::{PromptError, text_protocol_prompt};
 pub use prompt::texts::{Events, Hydrated};
 pub use runtime::{Runtime, TakenTrace, new_trace_id, post};
-pub use secrets::{BadForm, Vault};
+pub use secrets::{BadForm, BadPath, SecretInSpec, Vault};
 pub use stream::hub::{Live, Phase, Waiting};
 pub use stream::streamed::{Streamed, rest_of};
 pub use stream::watcher::Watcher;
 pub use stream::wire;
+pub use unusable::{HostCause, Unusable};

@@ -1,5 +1,6 @@
 //! What people and programs send to a trace, from any process: the bodies of mailbox entries.
 
+use crate::secrets::SecretInSpec;
 use mainpath_core::{Answered, Demands, InputKind, demands_of, estimate_parts};
 use mainpath_types::{
     CallId, GoalOp, MessageMode, MessageQueued, MessageReceived, NameMade, Origin, Part, Principal, RewindRequested,
@@ -253,7 +254,7 @@ impl Mail {
     }
 
     /// Redacts its texts. Errors: what must stay as it is holds a secret.
-    pub(crate) fn redact(&mut self, vault: &crate::Vault) -> Result<(), String> {
+    pub(crate) fn redact(&mut self, vault: &crate::Vault) -> Result<(), SecretInSpec> {
         match self {
             Mail::Message { parts, .. } | Mail::Rewind { parts: Some(parts), .. } => vault.redact_parts(parts),
             Mail::Approve { arguments, rule, .. } => {

@@ -7,12 +7,31 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// Finds a model by the name that a spec gives it.
 pub trait Models: Send + Sync + 'static {
     /// The model. Errors: one line that says what is wrong and what to do.
-    fn find(&self, model: &str) -> Result<Arc<dyn Provider>, String>;
+    fn find(&self, model: &str) -> Result<Arc<dyn Provider>, NoModel>;
 
     /// The model to encode requests for, not to call: no key has to be there. Errors: as for `find`.
-    fn find_format(&self, model: &str) -> Result<Arc<dyn Provider>, String> {
+    fn find_format(&self, model: &str) -> Result<Arc<dyn Provider>, NoModel> {
         self.find(model)
     }
+}
+
+/// Why a model cannot be called.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum NoModel {
+    /// The name stands for no model, or its key is missing.
+    #[error(transparent)]
+    Unknown(#[from] UnknownModel),
+    /// The host's own models refuse it.
+    #[error(transparent)]
+    Host(Arc<dyn std::error::Error + Send + Sync>),
+    /// The code of a host's own model panicked.
+    #[error("the model {model} panicked: {panic}")]
+    Panicked {
+        /// The model's name.
+        model: String,
+        /// The text of the panic.
+        panic: String,
+    },
 }
 
 /// The models of a registry, with addresses and keys from the environment's variables, and keys that were given by hand. A model is
@@ -93,22 +112,22 @@ impl EnvModels {
 }
 
 impl Models for EnvModels {
-    fn find(&self, model: &str) -> Result<Arc<dyn Provider>, String> {
+    fn find(&self, model: &str) -> Result<Arc<dyn Provider>, NoModel> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(provider) = made.get(model) {
             return Ok(Arc::clone(provider));
         }
-        let provider = self.resolve(model).map_err(|error| error.to_string())?;
+        let provider = self.resolve(model)?;
         made.insert(model.into(), Arc::clone(&provider));
         Ok(provider)
     }
 
-    fn find_format(&self, model: &str) -> Result<Arc<dyn Provider>, String> {
+    fn find_format(&self, model: &str) -> Result<Arc<dyn Provider>, NoModel> {
         self.find(model).or_else(|_| {
             // Any key will do, as nothing is sent.
             let keys: Vec<&String> = self.registry.providers().iter().flat_map(|known| &known.key_variables).collect();
             let stand_in = |name: &str| keys.iter().any(|key| *key == name).then(|| "none".to_string());
-            self.registry.resolve(model, &stand_in).map_err(|error| error.to_string())
+            Ok(self.registry.resolve(model, &stand_in)?)
         })
     }
 }

@@ -1,15 +1,16 @@
 //! What follows from a spec alone: its model, its rules, its workspace.
 
-use crate::config::{Config, Unusable};
+use crate::config::Config;
 use crate::gate::schema::OutputSchema;
 use crate::gate::terms::CallTerms;
+use crate::models::NoModel;
 use crate::prompt::prefix::hex;
 use crate::secrets::Vault;
+use crate::unusable::Unusable;
 use bytes::Bytes;
 use mainpath_core::Under;
 use mainpath_policy::Rules;
 use mainpath_providers::{Codec, Frame, Provider, wire_model};
-use mainpath_store::cause_of;
 use mainpath_tools::{Workspace, panic_text};
 use mainpath_types::{EffectClass, Protocol, Relations, RequestHead, SkillTerms, Spec, TextForm};
 use sha2::{Digest, Sha256};
@@ -19,8 +20,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// What follows from a spec alone. Traces with the same spec share it.
 pub(crate) struct Prepared {
-    /// The model, or why it cannot be asked: one line for people. Calls run without it.
-    pub model: Result<PreparedModel, String>,
+    /// The model, or why it cannot be called. Tool calls run without it.
+    pub model: Result<PreparedModel, NoModel>,
     /// What a final answer must match.
     pub schema: Option<OutputSchema>,
     pub rules: Rules,
@@ -54,12 +55,14 @@ pub(crate) struct PreparedModel {
 
 impl PreparedModel {
     /// What a model of somebody's own says of itself is their code: its panic is a failure of the model.
-    fn new(config: &Config, spec: &Spec) -> Result<PreparedModel, String> {
+    fn new(config: &Config, spec: &Spec) -> Result<PreparedModel, NoModel> {
         let made = catch_unwind(AssertUnwindSafe(|| PreparedModel::made(config, spec)));
-        made.unwrap_or_else(|panic| Err(format!("the model {} panicked: {}", spec.model, panic_text(&*panic))))
+        made.unwrap_or_else(|panic| {
+            Err(NoModel::Panicked { model: spec.model.clone(), panic: panic_text(&*panic).to_string() })
+        })
     }
 
-    fn made(config: &Config, spec: &Spec) -> Result<PreparedModel, String> {
+    fn made(config: &Config, spec: &Spec) -> Result<PreparedModel, NoModel> {
         let provider = config.models.find(&spec.model)?;
         let text = text_form(spec, &*provider);
         let head = request_head(spec, text);
@@ -116,7 +119,7 @@ struct Recorded {
 }
 
 impl Recorded {
-    fn new(vault: &Vault, given: Spec) -> Result<Recorded, String> {
+    fn new(vault: &Vault, given: Spec) -> Result<Recorded, Unusable> {
         let mut spec = given.clone();
         vault.redact_spec(&mut spec)?;
         let key = key(&mut in_run(&spec, 1))?;
@@ -141,8 +144,7 @@ pub(crate) struct Begun {
 }
 
 impl Specs {
-    /// What a trace begins with that is begun with a spec. Errors: one line for people: a secret stands where none may, or not even a call
-    /// could run.
+    /// What a trace begins with that is begun with a spec. Errors: a secret stands where none may, or not even a call could run.
     pub fn begin(&self, config: &Config, mut given: Spec) -> Result<Begun, Unusable> {
         let (mut name, mut relations) = (given.name.take(), std::mem::take(&mut given.relations));
         let known = self.recorded().iter().find(|known| known.given == given).cloned();
@@ -165,7 +167,7 @@ impl Specs {
         Ok(Begun { spec, prepared })
     }
 
-    /// What follows from a spec. Errors: one line for people, where not even a call could run.
+    /// What follows from a spec. Errors: not even a call could run.
     pub fn prepare(&self, config: &Config, spec: &mut Spec) -> Result<Arc<Prepared>, Unusable> {
         let key = key(spec)?;
         self.prepare_keyed(config, spec, key)
@@ -180,10 +182,7 @@ impl Specs {
             return Ok(prepared);
         }
         let workspace = Workspace::new(&spec.workspace, config.protected.clone())
-            .map_err(|error| Unusable {
-                problem: format!("the workspace {} cannot be used: {error}", spec.workspace),
-                cause: cause_of(&error),
-            })?
+            .map_err(|source| Unusable::Workspace { path: spec.workspace.clone(), source })?
             .copying(spec.copy.clone());
         let schema = spec.output_schema.as_ref().map(OutputSchema::new).transpose()?;
         let prepared = Arc::new(Prepared {
@@ -221,12 +220,11 @@ impl Specs {
 }
 
 /// What two specs have in common from which the same follows. Agents of one kind differ in their names and in what they belong to.
-fn key(spec: &mut Spec) -> Result<String, String> {
+fn key(spec: &mut Spec) -> Result<String, serde_json::Error> {
     let (name, relations) = (spec.name.take(), std::mem::take(&mut spec.relations));
     let text = serde_json::to_vec(spec);
     (spec.name, spec.relations) = (name, relations);
-    let text = text.map_err(|error| format!("the spec cannot be written as JSON: {error}"))?;
-    Ok(hex(&Sha256::digest(&text)))
+    Ok(hex(&Sha256::digest(&text?)))
 }
 
 /// How a turn looks under a spec, where it is text. What is played back comes as turns already.

@@ -13,6 +13,7 @@ use crate::secrets::Vault;
 use crate::shared::Shared;
 use crate::stream::hub::{Driving, Handle, Live, Phase};
 use crate::stream::watcher::Watcher;
+use crate::unusable::Unusable;
 use mainpath_core::InputKind;
 use mainpath_store::{Letter, Once, Owner, Scope, StoreError, TraceStore, is_no_room};
 use mainpath_types::{BadName, EventId, MailId, Millis, Principal, Spec, TenantId, TraceId, format_time};
@@ -239,7 +240,7 @@ impl Shared {
     ) -> Result<(), RuntimeError> {
         // What cannot work is said before there is a trace.
         let begun = self.specs.begin(&self.config, spec).map_err(DriveError::from)?;
-        begun.prepared.model.as_ref().map_err(|problem| RuntimeError::Trace(problem.clone()))?;
+        begun.prepared.model.as_ref().map_err(|problem| Unusable::Model(problem.clone()))?;
         let handle = self.handle(&scope.tenant, trace);
         let Some(driving) = Driving::begin(&handle) else {
             return Err(RuntimeError::Exists(trace.clone()));
@@ -396,12 +397,12 @@ pub async fn post(at: TraceStore<'_>, vault: &Vault, mail: &Mail) -> Result<Mail
 
 async fn post_once(at: TraceStore<'_>, vault: &Vault, mail: &Mail, once: Option<Once>) -> Result<MailId, RuntimeError> {
     let mut mail = mail.clone();
-    mail.redact(vault).map_err(RuntimeError::Trace)?;
+    mail.redact(vault)?;
     // A mailbox is read as a whole: it holds words, not megabytes.
     if let Some(parts) = mail.parts_mut() {
         media::offload(at.scoped(), parts).await?;
     }
-    let body = serde_json::to_string(&mail).map_err(|error| RuntimeError::Trace(error.to_string()))?;
+    let body = serde_json::to_string(&mail)?;
     Ok(at.store.send(at.scope, at.trace, Letter { urgent: mail.is_urgent(), body, once }).await?)
 }
 

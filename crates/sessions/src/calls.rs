@@ -269,8 +269,8 @@ pub async fn adopt(
     }
     let text = String::from_utf8_lossy(&write(HistoryFormat::Neutral, &kept.messages)).into_owned();
     let read = Loose::read(Some(HistoryFormat::Neutral), &text);
-    let mut next =
-        read.map_err(|error| RuntimeError::Trace(format!("the mirror of session {}: {error}", taken.name)))?;
+    let source = || format!("the mirror of session {}", taken.name);
+    let mut next = read.map_err(|problem| RuntimeError::History { source_name: source(), problem })?;
     next.for_each(|parts| redact(around.vault, parts));
     let (trace, spec) = begin()?;
     let history = next.heal(false);

@@ -62,7 +62,7 @@ fn line(prompt: &str) -> Result<String, Failure> {
 
 /// What the model says to a greeting. Errors: why it says nothing.
 async fn answers(app: &Installation, model: &str) -> Result<String, String> {
-    let provider = app.models.find(model)?;
+    let provider = app.models.find(model).map_err(|error| error.to_string())?;
     let head = RequestHead {
         model: wire_model(model).into(),
         max_output: Some(app.models.registry().facts(model).output_limit.min(1_024).into()),

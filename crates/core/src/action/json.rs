@@ -1,5 +1,6 @@
 //! The text protocol: one JSON object a turn, in one of two dialects.
 
+use super::error::TurnError;
 use super::words::Fields;
 use mainpath_types::{Dialect, GoalOp, Message, Part, Role, Signature, TextForm, text_of};
 use serde_json::{Value, json};
@@ -22,18 +23,18 @@ pub struct Parsed {
 }
 
 /// Reads the one JSON object that a turn is. Errors: what is wrong, for the model.
-pub fn parse(text: &str, form: TextForm) -> Result<Parsed, String> {
+pub fn parse(text: &str, form: TextForm) -> Result<Parsed, TurnError> {
     let bare = text.trim();
     if bare.is_empty() {
-        return Err("it was empty.".into());
+        return Err(TurnError::Empty);
     }
     let (value, words, tolerated) = match serde_json::from_str::<Value>(bare) {
         Ok(value) => (value, bare, false),
         Err(error) if form.tolerant => {
-            let (value, words) = embedded(bare).ok_or_else(|| no_json(bare, &error))?;
+            let (value, words) = embedded(bare).ok_or_else(|| no_json(bare, error))?;
             (value, words, true)
         }
-        Err(error) => return Err(no_json(bare, &error)),
+        Err(error) => return Err(no_json(bare, error)),
     };
     let (part, goals) = match form.dialect {
         Dialect::AgentCore => (agent_core(value.clone(), form.tolerant)?, Vec::new()),
@@ -47,32 +48,33 @@ pub fn parse(text: &str, form: TextForm) -> Result<Parsed, String> {
     Ok(Parsed { parts, goals, tolerated })
 }
 
-fn no_json(text: &str, error: &serde_json::Error) -> String {
+fn no_json(text: &str, error: serde_json::Error) -> TurnError {
     if !text.starts_with('{') {
-        let fenced = if text.starts_with("```") { " Do not put it into a code fence." } else { "" };
-        return format!("it does not begin with the JSON object that it must consist of.{fenced}");
+        return TurnError::NoObject { fenced: text.starts_with("```") };
     }
     if error.is_eof() {
-        return format!("the JSON object is not complete: {error}.");
+        return TurnError::Incomplete(error);
     }
-    if error.to_string().starts_with("trailing characters") {
-        return format!("something follows the JSON object (line {}, column {}).", error.line(), error.column());
+    match first_value(text) {
+        Some(_) => TurnError::Trailing { line: error.line(), column: error.column() },
+        None => TurnError::BadJson(error),
     }
-    format!("it is no valid JSON: {error}.")
+}
+
+/// The JSON value that a text begins with, and its own text.
+fn first_value(text: &str) -> Option<(Value, &str)> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let value = values.next()?.ok()?;
+    Some((value, text.get(..values.byte_offset())?))
 }
 
 /// The first JSON object inside a fence or prose, and its text.
 fn embedded(text: &str) -> Option<(Value, &str)> {
     // Each try is linear, so there are only so many.
-    text.match_indices('{').take(32).find_map(|(at, _)| {
-        let rest = text.get(at..)?;
-        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
-        let value = values.next()?.ok()?;
-        Some((value, rest.get(..values.byte_offset())?))
-    })
+    text.match_indices('{').take(32).find_map(|(at, _)| first_value(text.get(at..)?))
 }
 
-fn agent_core(value: Value, tolerant: bool) -> Result<Part, String> {
+fn agent_core(value: Value, tolerant: bool) -> Result<Part, TurnError> {
     let mut fields = Fields::new("", value)?;
     let part = match fields.text("type")?.as_str() {
         "action" => {
@@ -80,7 +82,7 @@ fn agent_core(value: Value, tolerant: bool) -> Result<Part, String> {
             Part::ToolCall { name, arguments, signature: None }
         }
         "final" => Part::text(answer(fields.needed("answer")?)),
-        other => return Err(format!("\"type\" is {other:?}; it must be \"action\" or \"final\".")),
+        other => return Err(TurnError::value("type", other, "\"action\" or \"final\"")),
     };
     fields.end(tolerant)?;
     Ok(part)
@@ -94,7 +96,7 @@ fn answer(value: Value) -> String {
     }
 }
 
-fn skills(value: Value, tolerant: bool) -> Result<(Part, Vec<GoalOp>), String> {
+fn skills(value: Value, tolerant: bool) -> Result<(Part, Vec<GoalOp>), TurnError> {
     let mut fields = Fields::new("", value)?;
     let mut goals = Vec::new();
     for plan in ["plan", "plan_update"] {
@@ -123,8 +125,8 @@ fn skills(value: Value, tolerant: bool) -> Result<(Part, Vec<GoalOp>), String> {
             Part::ToolCall { name: name.into(), arguments, signature: None }
         }
         other => {
-            let known = SKILL_ACTIONS.join("\", \"");
-            return Err(format!("\"action.type\" is {other:?}; it must be \"{known}\", \"tool\" or \"final_answer\"."));
+            let known = format!("\"{}\", \"tool\" or \"final_answer\"", SKILL_ACTIONS.join("\", \""));
+            return Err(TurnError::value("action.type", other, known));
         }
     };
     fields.end(tolerant)?;

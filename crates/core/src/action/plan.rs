@@ -1,20 +1,21 @@
 //! `plan` and `plan_update` of the skills dialect, as operations on the plan.
 
+use super::error::TurnError;
 use super::words::Fields;
-use mainpath_types::{GoalOp, GoalStatus, Step, json_kind};
+use mainpath_types::{GoalOp, GoalStatus, Step};
 use serde_json::Value;
 
 /// The operations of a plan: `goal`, `steps[{id, title, status}]`, `assumptions`, `constraints`. A `plan` takes the old one's
-/// place, a `plan_update` changes what it names. Errors: what is wrong with it, for the model.
-pub(super) fn read(name: &str, value: Value, tolerant: bool) -> Result<Vec<GoalOp>, String> {
+/// place, a `plan_update` changes what it names.
+pub(super) fn read(name: &str, value: Value, tolerant: bool) -> Result<Vec<GoalOp>, TurnError> {
     let whole = name == "plan";
     let mut plan = Fields::new(name, value)?;
     let mission = plan.optional_text("goal")?;
     let given = match plan.take("steps") {
-        None if whole => return Err("\"plan.steps\" is missing.".into()),
+        None if whole => return Err(TurnError::Missing("plan.steps".into())),
         None => Vec::new(),
         Some(Value::Array(steps)) => steps,
-        Some(other) => return Err(format!("\"{name}.steps\" is {}, not an array.", json_kind(&other))),
+        Some(other) => return Err(TurnError::kind(format!("{name}.steps"), &other, "an array")),
     };
     let mut steps = Vec::new();
     for (step, number) in given.into_iter().zip(0..) {
@@ -40,17 +41,17 @@ pub(super) fn read(name: &str, value: Value, tolerant: bool) -> Result<Vec<GoalO
     Ok(terms.into_iter().chain(steps).collect())
 }
 
-fn read_step(place: &str, step: Value, whole: bool, tolerant: bool) -> Result<Step, String> {
+fn read_step(place: &str, step: Value, whole: bool, tolerant: bool) -> Result<Step, TurnError> {
     let mut step = Fields::new(place, step)?;
     let id = match step.take("id") {
         None => None,
         Some(Value::String(id)) => Some(id),
         Some(Value::Number(id)) => Some(id.to_string()),
-        Some(other) => return Err(format!("\"{place}.id\" is {}, not a string.", json_kind(&other))),
+        Some(other) => return Err(TurnError::kind(format!("{place}.id"), &other, "a string")),
     };
     let title = if whole { Some(step.text("title")?) } else { step.optional_text("title")? };
     if title.as_ref().is_some_and(|title| title.trim().is_empty()) {
-        return Err(format!("\"{place}.title\" is empty."));
+        return Err(TurnError::EmptyField(format!("{place}.title")));
     }
     let status = match step.optional_text("status")?.as_deref() {
         None => None,
@@ -60,7 +61,7 @@ fn read_step(place: &str, step: Value, whole: bool, tolerant: bool) -> Result<St
         Some("abandoned") => Some(GoalStatus::Abandoned),
         Some(other) => {
             let known = "\"pending\", \"in_progress\", \"completed\", \"abandoned\"";
-            return Err(format!("\"{place}.status\" is {other:?}; it must be {known}."));
+            return Err(TurnError::value(format!("{place}.status"), other, known));
         }
     };
     step.end(tolerant)?;
@@ -84,7 +85,7 @@ fn line(value: &Value) -> String {
 }
 
 /// Assumptions or constraints: one text or several, or what is named in an object, a line each.
-fn terms(plan: &str, field: &str, value: Option<Value>) -> Result<Option<Vec<String>>, String> {
+fn terms(plan: &str, field: &str, value: Option<Value>) -> Result<Option<Vec<String>>, TurnError> {
     Ok(match value {
         None => None,
         Some(Value::Array(items)) => Some(items.iter().map(line).collect()),
@@ -92,6 +93,6 @@ fn terms(plan: &str, field: &str, value: Option<Value>) -> Result<Option<Vec<Str
             Some(fields.iter().map(|(name, value)| format!("{name}: {}", line(value))).collect())
         }
         Some(Value::String(text)) => Some(vec![text]),
-        Some(other) => return Err(format!("\"{plan}.{field}\" is {}, not an array.", json_kind(&other))),
+        Some(other) => return Err(TurnError::kind(format!("{plan}.{field}"), &other, "an array")),
     })
 }

@@ -1,5 +1,6 @@
-//! The words for what is wrong with a value in an answer, for the model that is to repair it.
+//! The fields of an object in an answer, and what is wrong with them.
 
+use super::error::TurnError;
 use mainpath_types::json_kind;
 use serde_json::{Map, Value};
 
@@ -11,16 +12,16 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    pub fn new(place: &str, value: Value) -> Result<Fields, String> {
+    pub fn new(place: &str, value: Value) -> Result<Fields, TurnError> {
         match value {
             Value::Object(fields) => Ok(Fields { place: place.into(), fields }),
-            other if place.is_empty() => Err(format!("it is {}, not a JSON object.", json_kind(&other))),
-            other => Err(format!("\"{place}\" is {}, not an object.", json_kind(&other))),
+            other if place.is_empty() => Err(TurnError::NotAnObject(json_kind(&other))),
+            other => Err(TurnError::kind(place, &other, "an object")),
         }
     }
 
     fn named(&self, field: &str) -> String {
-        if self.place.is_empty() { format!("\"{field}\"") } else { format!("\"{}.{field}\"", self.place) }
+        if self.place.is_empty() { field.into() } else { format!("{}.{field}", self.place) }
     }
 
     /// A field; `null` counts as left out.
@@ -28,18 +29,18 @@ impl Fields {
         self.fields.remove(field).filter(|value| !value.is_null())
     }
 
-    pub fn needed(&mut self, field: &str) -> Result<Value, String> {
-        self.take(field).ok_or_else(|| format!("{} is missing.", self.named(field)))
+    pub fn needed(&mut self, field: &str) -> Result<Value, TurnError> {
+        self.take(field).ok_or_else(|| TurnError::Missing(self.named(field)))
     }
 
-    pub fn text(&mut self, field: &str) -> Result<String, String> {
+    pub fn text(&mut self, field: &str) -> Result<String, TurnError> {
         match self.needed(field)? {
             Value::String(text) => Ok(text),
-            other => Err(format!("{} is {}, not a string.", self.named(field), json_kind(&other))),
+            other => Err(TurnError::kind(self.named(field), &other, "a string")),
         }
     }
 
-    pub fn optional_text(&mut self, field: &str) -> Result<Option<String>, String> {
+    pub fn optional_text(&mut self, field: &str) -> Result<Option<String>, TurnError> {
         if self.fields.get(field).is_none_or(Value::is_null) {
             return Ok(None);
         }
@@ -47,18 +48,18 @@ impl Fields {
     }
 
     /// An object, as JSON text; the empty one if it is left out.
-    pub fn object(&mut self, field: &str) -> Result<String, String> {
+    pub fn object(&mut self, field: &str) -> Result<String, TurnError> {
         match self.take(field) {
             None => Ok("{}".into()),
             Some(value @ Value::Object(_)) => Ok(value.to_string()),
-            Some(other) => Err(format!("{} is {}, not an object.", self.named(field), json_kind(&other))),
+            Some(other) => Err(TurnError::kind(self.named(field), &other, "an object")),
         }
     }
 
     /// What was not expected, unless it is put up with.
-    pub fn end(self, tolerant: bool) -> Result<(), String> {
+    pub fn end(self, tolerant: bool) -> Result<(), TurnError> {
         match self.fields.keys().next() {
-            Some(field) if !tolerant => Err(format!("the field {} does not belong there.", self.named(field))),
+            Some(field) if !tolerant => Err(TurnError::UnknownField(self.named(field))),
             _ => Ok(()),
         }
     }

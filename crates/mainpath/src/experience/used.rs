@@ -5,7 +5,7 @@ use super::reflected::reflected_trace;
 use super::shown::{BEGIN, named};
 use super::tools::{GET_EXPERIENCE, KNOWLEDGE_SEARCH};
 use mainpath_experience::{Change, ExperienceError, Experiences};
-use mainpath_runtime::{Hook, HookPoint, HookRunner, OnFailure};
+use mainpath_runtime::{Hook, HookError, HookPoint, HookRunner, OnFailure};
 use mainpath_store::{Scope, ScopedStore, Store};
 use mainpath_tools::Fut;
 use mainpath_types::{CallId, Event, EventKind, FinishReason, Part, TraceId};
@@ -36,12 +36,12 @@ struct Scoring {
 }
 
 impl HookRunner for Scoring {
-    fn run<'a>(&'a self, event: &'a Value) -> Fut<'a, Result<Value, String>> {
+    fn run<'a>(&'a self, event: &'a Value) -> Fut<'a, Result<Value, HookError>> {
         Box::pin(async move {
             let reason = event.get("data").and_then(|data| data.get("reason")).cloned().unwrap_or_default();
-            let reason: FinishReason = serde_json::from_value(reason).map_err(|error| error.to_string())?;
+            let reason: FinishReason = serde_json::from_value(reason).map_err(HookError::failed)?;
             let trace = event.get("trace_id").and_then(Value::as_str).unwrap_or_default();
-            let trace: TraceId = trace.parse().map_err(|_| "no trace".to_string())?;
+            let trace: TraceId = trace.parse().map_err(|_| HookError::failed("no trace"))?;
             // Who reflects names what it reflects on.
             let Some(change) = change(reason).filter(|_| reflected_trace(&trace) == trace) else {
                 return Ok(Value::Null);
@@ -49,11 +49,11 @@ impl HookRunner for Scoring {
             if self.known.is_empty() {
                 return Ok(Value::Null);
             }
-            let log = self.store.read(&self.scope, &trace, 1).await.map_err(|error| error.to_string())?;
+            let log = self.store.read(&self.scope, &trace, 1).await.map_err(HookError::failed)?;
             let used = used(ScopedStore::new(&*self.store, &self.scope), &log.events).await;
             let known = Arc::clone(&self.known);
             let counted = tokio::task::spawn_blocking(move || count(&known, &used, change)).await;
-            counted.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+            counted.map_err(HookError::failed)?.map_err(HookError::failed)?;
             Ok(Value::Null)
         })
     }

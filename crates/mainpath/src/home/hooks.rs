@@ -4,7 +4,7 @@
 use super::called::{CallParts, Called, Runner};
 use super::units::{Time, ToolNamesText};
 use mainpath_net::{SecretTexts, WebAddress};
-use mainpath_runtime::{ContextHook, Hook, HookPoint, HookRunner, NamedContextHook, OnFailure};
+use mainpath_runtime::{ContextHook, Hook, HookError, HookPoint, HookRunner, NamedContextHook, OnFailure};
 use mainpath_tools::{Fut, unique_json};
 use serde::Deserialize;
 use serde_json::Value;
@@ -109,30 +109,30 @@ fn is_name(name: &str) -> bool {
 
 impl HookRunner for Runner {
     /// What a hook answers; nothing at all is nothing to say.
-    fn run<'a>(&'a self, event: &'a Value) -> Fut<'a, Result<Value, String>> {
+    fn run<'a>(&'a self, event: &'a Value) -> Fut<'a, Result<Value, HookError>> {
         Box::pin(async move {
-            let bytes = self.call(event, "hook").await?;
+            let bytes = self.call(event, "hook").await.map_err(HookError::failed)?;
             if bytes.trim_ascii().is_empty() {
                 return Ok(Value::Null);
             }
-            let text = str::from_utf8(&bytes).map_err(|_| "its answer is not UTF-8 text".to_string())?;
-            unique_json(text).map_err(|error| format!("its answer is not JSON: {error}"))
+            let text = str::from_utf8(&bytes).map_err(|_| HookError::failed("its answer is not UTF-8 text"))?;
+            unique_json(text).map_err(|error| HookError::failed(format!("its answer is not JSON: {error}")))
         })
     }
 }
 
 impl ContextHook for Runner {
     /// A JSON object with a `text`, else the answer as it is.
-    fn text<'a>(&'a self, trace: &'a Value) -> Fut<'a, Result<String, String>> {
+    fn text<'a>(&'a self, trace: &'a Value) -> Fut<'a, Result<String, HookError>> {
         Box::pin(async move {
-            let bytes = self.call(trace, "hook").await?;
+            let bytes = self.call(trace, "hook").await.map_err(HookError::failed)?;
             let Ok(Value::Object(object)) = serde_json::from_slice::<Value>(&bytes) else {
                 return Ok(String::from_utf8_lossy(&bytes).into_owned());
             };
             match object.get("text") {
                 None | Some(Value::Null) => Ok(String::new()),
                 Some(Value::String(text)) => Ok(text.clone()),
-                Some(_) => Err("the \"text\" of its answer is not a string".into()),
+                Some(_) => Err(HookError::failed("the \"text\" of its answer is not a string")),
             }
         })
     }

@@ -1,7 +1,7 @@
 //! The agents that a recorded run started: none is started again, each comes to what it came to.
 
 use super::playing::{CallAt, Playing};
-use mainpath_runtime::{ChildAgent, ChildSpecs, Parent};
+use mainpath_runtime::{ChildAgent, ChildError, ChildSpecs, Parent};
 use mainpath_store::Fut;
 use mainpath_tools::AgentCall;
 use mainpath_types::{CallId, SubTraceCompleted};
@@ -11,11 +11,11 @@ use std::sync::Arc;
 pub(super) struct RecordedChildren(pub Arc<Playing>);
 
 impl ChildSpecs for RecordedChildren {
-    fn child(&self, _: Parent<'_>, _: &AgentCall) -> Result<ChildAgent, String> {
-        Err("this agent was not recorded with what comes before it; none was started".into())
+    fn child(&self, _: Parent<'_>, _: &AgentCall) -> Result<ChildAgent, ChildError> {
+        Err(ChildError::host("this agent was not recorded with what comes before it; none was started"))
     }
 
-    fn problem(&self, _: Parent<'_>, _: &AgentCall) -> Option<String> {
+    fn problem(&self, _: Parent<'_>, _: &AgentCall) -> Option<ChildError> {
         // What it came to is in the recording, whatever it was.
         None
     }

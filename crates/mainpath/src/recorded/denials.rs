@@ -3,7 +3,7 @@
 use super::compare::json;
 use super::playing::{AnswerAt, NextRecorded, Playing};
 use super::step::{CallStep, RecordedStep};
-use mainpath_runtime::{Hook, HookPoint, HookRunner, Hooks, OnFailure};
+use mainpath_runtime::{Hook, HookError, HookPoint, HookRunner, Hooks, OnFailure};
 use mainpath_tools::Fut;
 use mainpath_types::Decision;
 use serde_json::{Value, json};
@@ -44,9 +44,9 @@ struct RecordedDenials {
 }
 
 impl HookRunner for RecordedDenials {
-    fn run<'a>(&'a self, event: &'a Value) -> Fut<'a, Result<Value, String>> {
+    fn run<'a>(&'a self, event: &'a Value) -> Fut<'a, Result<Value, HookError>> {
         Box::pin(async move {
-            let next = self.playing.next().await.map_err(|error| error.message().to_owned())?;
+            let next = self.playing.next().await.map_err(HookError::failed)?;
             // Where the two have parted, no recorded answer is played any more.
             let Ok(NextRecorded::Answer(AnswerAt { answer, .. })) = next else { return Ok(json!({})) };
             let is_it = |call: &CallStep| {

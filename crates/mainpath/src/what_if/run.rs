@@ -316,7 +316,7 @@ impl Again<'_> {
         let first = first.filter(|_| what.spec.protocol != Protocol::Json);
         let models = Arc::new(EnvModels::new(Arc::new(app.models.registry().clone())));
         for model in std::iter::once(&what.spec.model).chain(what.spec.fallback.iter().map(|other| &other.model)) {
-            let then = app.models.find(model).map_err(Error::invalid)?;
+            let then = app.models.find(model).map_err(|error| Error::invalid(error.to_string()))?;
             models.add(model, Arc::new(FirstRecorded { first: Mutex::new(first.clone()), then }));
         }
         let answers = Arc::new(OnlyInCopy { live: what.live, ..OnlyInCopy::default() });

@@ -69,7 +69,7 @@ async fn arguments_may_be_a_map_or_any_object_and_a_choice_between_shapes_is_ref
 struct Panics;
 
 impl HookRunner for Panics {
-    fn run<'a>(&'a self, event: &'a Value) -> Fut<'a, Result<Value, String>> {
+    fn run<'a>(&'a self, event: &'a Value) -> Fut<'a, Result<Value, HookError>> {
         assert!(event["hook"].is_null(), "an audit that is not there");
         Box::pin(async { Ok(Value::Null) })
     }

@@ -1,5 +1,6 @@
 //! What is asked of a child.
 
+use crate::children::ChildError;
 use mainpath_core::Child;
 use mainpath_tools::AgentCall;
 use mainpath_types::Spec;
@@ -10,7 +11,7 @@ pub(crate) struct Asked {
     /// Its row in the parent's table.
     pub child: Child,
     /// What it is made of. Errors: why it cannot be.
-    pub making: Result<Making, String>,
+    pub making: Result<Making, ChildError>,
 }
 
 /// What a child is made of.

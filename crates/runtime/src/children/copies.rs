@@ -1,7 +1,7 @@
 //! Children that work in copies of their parent's workspace: whether there can be one, what was changed in it, and its end.
 
-use crate::children::ChildFolder;
 use crate::children::worktree::{Changes, Place, Problem, Repository, collect, make as make_worktree, remove};
+use crate::children::{ChildError, ChildFolder};
 use crate::effects::context::EffectContext;
 use crate::stream::hub::Live;
 use mainpath_core::{Child, ChildEnded, InputKind};
@@ -31,13 +31,13 @@ pub(crate) async fn is_kept(context: &EffectContext, child: &TraceId) -> bool {
     place.is_there().await && matches!(place.read().await, Ok(Some(record)) if record.kept)
 }
 
-/// Makes the copy of a child, or finds it again. Errors: there can be none, for the parent's model.
-pub(crate) async fn make(context: &EffectContext, child: &Child, parent: &Spec) -> Result<ChildFolder, String> {
-    let wrong = |why: &str| format!("no copy of the folder can be made for it: {why}");
-    let place = place_of(context, child).ok_or_else(|| wrong(NO_PLACE))?;
+/// Makes the copy of a child, or finds it again. Errors: there can be none.
+pub(crate) async fn make(context: &EffectContext, child: &Child, parent: &Spec) -> Result<ChildFolder, ChildError> {
+    let wrong = |why| ChildError::NoCopy { why };
+    let place = place_of(context, child).ok_or_else(|| wrong(NO_PLACE.into()))?;
     let root = context.prepared.workspace.root();
     let made = make_worktree(&git(context), &place, root).await;
-    let record = made.map_err(|problem| wrong(&in_line(context, &problem)))?;
+    let record = made.map_err(|problem| wrong(in_line(context, &problem)))?;
     // What is seen of a repository there is seen here.
     let known = parent.copy.as_ref().and_then(|copy| copy.repository.as_deref());
     let repository = record.common.to_str().filter(|common| record.common.starts_with(root) || known == Some(common));

@@ -3,6 +3,7 @@
 
 use super::asked::{Asked, Making};
 use super::claims::{said_there, taken_in};
+use super::error::ChildError;
 use super::peers::{RemoteTask, Unbegun};
 use super::remote_clock::RemoteClock;
 use super::remote_end;
@@ -38,15 +39,14 @@ struct Waited {
 
 impl Waited {
     /// Waits before it is asked again. Errors: that was done for too long.
-    async fn again(this: &mut Option<Waited>, context: &EffectContext, why: &str) -> Result<(), String> {
+    async fn again(this: &mut Option<Waited>, context: &EffectContext, why: &str) -> Result<(), ChildError> {
         let waited = this.get_or_insert_with(|| {
             let why = context.shared.config.vault.redact(why.trim_end_matches('.'));
             context.handle.tell(Live::Notice(format!("{why}; it is asked again")));
             Waited { since: Instant::now(), next: SOON }
         });
         if waited.since.elapsed() >= PATIENCE {
-            let minutes = PATIENCE.as_secs() / 60;
-            return Err(format!("{why}, for {minutes} minutes; it may go on there: continue it later (continue_from)"));
+            return Err(ChildError::Unanswered { why: why.into(), minutes: PATIENCE.as_secs() / 60 });
         }
         sleep(waited.next).await;
         waited.next = (waited.next * 2).min(SELDOM);
@@ -123,7 +123,7 @@ async fn followed(
             }
         };
         if let Err(problem) = Waited::again(&mut waited, context, &problem).await {
-            return Some(failed(&asked.child, Seen::default(), problem));
+            return Some(failed(&asked.child, Seen::default(), problem.to_string()));
         }
     }
 }
@@ -171,9 +171,9 @@ impl ParkedParent {
     }
 }
 
-async fn begin(context: &EffectContext, trace: &TraceId, child: &Child, making: &Making) -> Result<(), String> {
+async fn begin(context: &EffectContext, trace: &TraceId, child: &Child, making: &Making) -> Result<(), ChildError> {
     let config = &context.shared.config;
-    let peers = config.peers.as_ref().ok_or("no other machine is set up here")?;
+    let peers = config.peers.as_ref().ok_or(ChildError::NoPeers)?;
     let approvals = match making.parent.mode_in(making.run) {
         ApprovalMode::Deny => ApprovalMode::Deny,
         // Nobody here answers for that machine.
@@ -194,8 +194,8 @@ async fn begin(context: &EffectContext, trace: &TraceId, child: &Child, making: 
     loop {
         match peers.begin(task).await {
             Ok(()) => return Ok(()),
-            Err(Unbegun { why, is_for_now: false }) => return Err(why),
             Err(Unbegun { why, is_for_now: true }) => Waited::again(&mut waited, context, &why).await?,
+            Err(refused) => return Err(refused.into()),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::children::asked::{Asked, Making};
 use crate::children::seen::{Seen, ended, events_of, failed, look, look_at_heard, stopped, unstarted};
-use crate::children::{ChildAgent, Parent, copies, elsewhere, remote_end};
+use crate::children::{ChildAgent, ChildError, Parent, copies, elsewhere, remote_end};
 use crate::effects::context::EffectContext;
 use crate::mail::Mail;
 use crate::runtime::post;
@@ -40,7 +40,7 @@ async fn follow_to_its_end(context: &EffectContext, asked: &Asked) -> Option<Inp
     if let Some(SubTraceCompleted { of, outcome, handed, .. }) = context.shared.config.children.known(call, nth).await {
         return Some(InputKind::ChildEnded(ChildEnded { call, nth, of, outcome, handed }));
     }
-    let Some(trace) = asked.child.trace.clone() else { return Some(unstarted(&asked.child, "it has no trace")) };
+    let Some(trace) = asked.child.trace.clone() else { return Some(unstarted(&asked.child, &ChildError::NoTrace)) };
     let making = match &asked.making {
         Ok(making) => making,
         Err(problem) => return Some(unstarted(&asked.child, problem)),
@@ -84,17 +84,12 @@ pub(crate) async fn continued(context: EffectContext, starting: ChildStarting) -
         None => return InputKind::ChildStarting(starting),
         Some(child) => match context.store().of(child).read(1).await {
             Ok(log) => return InputKind::ChildStarting(ChildStarting { after: log.head, ..starting }),
-            Err(StoreError::NotFound { .. }) => gone(child),
+            Err(StoreError::NotFound { .. }) => ChildError::Gone(child.clone()).to_string(),
             Err(error) => error.to_string(),
         },
     };
     let handed = HandedBack { problem: Some(problem), ..HandedBack::default() };
     InputKind::ChildEnded(ChildEnded { call, nth, of, outcome: ChildOutcome::Failed, handed })
-}
-
-/// Returns the problem of a call that continues a child which was removed.
-pub(crate) fn gone(child: &TraceId) -> String {
-    format!("the agent {child} is not there any more: start another")
 }
 
 /// Ends a child's run, if there is one, and says what it came to until then.
@@ -105,7 +100,7 @@ pub(crate) async fn end(context: EffectContext, child: Child) -> InputKind {
 }
 
 async fn end_run(context: &EffectContext, child: &Child) -> InputKind {
-    let Some(trace) = child.trace.clone() else { return unstarted(child, "it has no trace") };
+    let Some(trace) = child.trace.clone() else { return unstarted(child, &ChildError::NoTrace) };
     if trace.elsewhere().is_some() {
         return remote_end::end(context, child, &trace, None).await;
     }
@@ -159,17 +154,17 @@ async fn driven(context: &EffectContext, trace: &TraceId) -> Phase {
 }
 
 /// Makes the child's trace, or says to one that is there what it is to do now; once, whatever ended in between.
-async fn begin(context: &EffectContext, trace: &TraceId, child: &Child, making: &Making) -> Result<(), String> {
+async fn begin(context: &EffectContext, trace: &TraceId, child: &Child, making: &Making) -> Result<(), ChildError> {
     let scope = context.as_parent();
     let at = TraceStore::new(&*context.shared.config.store, &scope, trace);
     let is_new = child.after == 0;
-    let events = events_of(at).await.map_err(|error| error.to_string())?;
+    let events = events_of(at).await?;
     if events.is_empty() && is_new {
         let (ChildAgent { spec, mut told }, said) = made(context, child, making).await?;
         told.push(said);
         return match context.shared.begin(&scope, trace, spec, told).await {
             Ok(()) | Err(crate::RuntimeError::Exists(_)) => Ok(()),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(error.into()),
         };
     }
     let begun = events.iter().any(|event| {
@@ -179,7 +174,7 @@ async fn begin(context: &EffectContext, trace: &TraceId, child: &Child, making: 
         return Ok(());
     }
     let read = events.iter().filter_map(|event| event.mail).collect::<BTreeSet<_>>();
-    let waiting = at.mail(0).await.map_err(|error| error.to_string())?;
+    let waiting = at.mail(0).await?;
     let mut waiting = waiting.iter().filter(|mail| !read.contains(&mail.id));
     if waiting.any(|mail| matches!(serde_json::from_str(&mail.body), Ok(Mail::Message { .. }))) {
         return Ok(());
@@ -195,18 +190,18 @@ async fn begin(context: &EffectContext, trace: &TraceId, child: &Child, making: 
         };
         for mail in &agent.told {
             if !matches!(mail, Mail::SelectSkill { skill } if is_loaded(&skill.skill)) {
-                post(by_setup, vault, mail).await.map_err(|error| error.to_string())?;
+                post(by_setup, vault, mail).await?;
             }
         }
     }
     for mail in [Mail::SetSpec { spec: Arc::new(agent.spec) }, said] {
-        post(at, vault, &mail).await.map_err(|error| error.to_string())?;
+        post(at, vault, &mail).await?;
     }
     Ok(())
 }
 
 /// What a child is, in a folder that there is by then, and what it is told. Errors: there is no such child, or no folder for it.
-async fn made(context: &EffectContext, child: &Child, making: &Making) -> Result<(ChildAgent, Mail), String> {
+async fn made(context: &EffectContext, child: &Child, making: &Making) -> Result<(ChildAgent, Mail), ChildError> {
     let folder = match child.place {
         ChildPlace::Own => Some(copies::make(context, child, &making.parent).await?),
         ChildPlace::Reading | ChildPlace::Alone | ChildPlace::Elsewhere => None,

@@ -5,6 +5,7 @@ mod below;
 mod claims;
 pub(crate) mod copies;
 mod elsewhere;
+mod error;
 pub(crate) mod follow;
 pub(crate) mod hand_back;
 mod narrowed;
@@ -17,6 +18,7 @@ mod specs;
 mod undriven;
 pub(crate) mod worktree;
 
+pub use error::ChildError;
 pub use narrowed::Narrowed;
 pub use peers::{Peers, RemoteTask, Unbegun};
 pub use specs::{ChildAgent, ChildFolder, ChildSpecs, Parent};

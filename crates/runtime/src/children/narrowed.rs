@@ -1,5 +1,6 @@
 //! A child without presets: its parent, narrowed to what it is for.
 
+use super::error::ChildError;
 use super::specs::{ChildAgent, ChildSpecs, Parent};
 use mainpath_tools::{AgentCall, TakeChanges, Tool};
 use mainpath_types::{ChildLimits, ChildMode, EffectClass, Limits, Relations, Spec};
@@ -25,12 +26,12 @@ const LOOK: &str = "You look into one question for another agent and change noth
                     what you could not find out.";
 
 impl ChildSpecs for Narrowed {
-    fn child(&self, parent: Parent<'_>, asked: &AgentCall) -> Result<ChildAgent, String> {
+    fn child(&self, parent: Parent<'_>, asked: &AgentCall) -> Result<ChildAgent, ChildError> {
         if let Some(preset) = asked.agent_type.as_deref().filter(|preset| *preset != "default") {
-            return Err(format!("there is no preset {preset:?}; leave agent_type out"));
+            return Err(ChildError::NoPreset(preset.into()));
         }
         if asked.skills.as_ref().is_some_and(|skills| !skills.is_empty()) {
-            return Err("this agent has no skills to give; leave skills out".into());
+            return Err(ChildError::NoSkills);
         }
         let Parent { trace, spec, run, share, child_run, .. } = parent;
         let mut child = Spec {

@@ -26,7 +26,8 @@ pub struct RemoteTask<'a> {
 }
 
 /// Why an agent on another machine was not begun.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
 pub struct Unbegun {
     /// One line for the parent's model.
     pub why: String,

@@ -1,5 +1,6 @@
 //! What the log of a child says of its work, and what it came to by that.
 
+use crate::children::ChildError;
 use crate::effects::context::EffectContext;
 use crate::gate::origins::foreign_in;
 use crate::stream::hub::Waiting;
@@ -213,8 +214,9 @@ pub(super) fn failed(child: &Child, seen: Seen, problem: String) -> InputKind {
 }
 
 /// That there is no child.
-pub(super) fn unstarted(child: &Child, problem: &str) -> InputKind {
-    let handed = HandedBack { child: child.trace.clone(), problem: Some(problem.into()), ..HandedBack::default() };
+pub(super) fn unstarted(child: &Child, problem: &ChildError) -> InputKind {
+    let problem = Some(problem.to_string());
+    let handed = HandedBack { child: child.trace.clone(), problem, ..HandedBack::default() };
     input(child, ChildOutcome::Failed, handed)
 }
 

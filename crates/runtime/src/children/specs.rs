@@ -1,5 +1,6 @@
 //! What child agents are.
 
+use crate::children::ChildError;
 use crate::mail::Mail;
 use mainpath_store::Fut;
 use mainpath_tools::{AgentCall, ProcessStop, TakeChanges, Tool};
@@ -52,11 +53,11 @@ pub struct ChildAgent {
 
 /// Says what child agents are. A child never has more than its parent: fewer tools or the same, the same rules or stricter ones.
 pub trait ChildSpecs: Send + Sync {
-    /// What a child is. Errors: there can be none; one line for the parent's model, such as that there is no preset of that name.
-    fn child(&self, parent: Parent<'_>, asked: &AgentCall) -> Result<ChildAgent, String>;
+    /// What a child is. Errors: there can be none, such as when there is no preset of that name.
+    fn child(&self, parent: Parent<'_>, asked: &AgentCall) -> Result<ChildAgent, ChildError>;
 
-    /// Why there can be no such child, where that is known before it begins; one line for the parent's model.
-    fn problem(&self, parent: Parent<'_>, asked: &AgentCall) -> Option<String> {
+    /// Why there can be no such child, where that is known before it begins.
+    fn problem(&self, parent: Parent<'_>, asked: &AgentCall) -> Option<ChildError> {
         // Without a preset and skills of its own it is what its parent is.
         let is_own = asked.agent_type.is_some() || asked.skills.is_some();
         if is_own { self.child(parent, asked).err() } else { None }

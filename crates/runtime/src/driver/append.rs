@@ -36,7 +36,7 @@ impl Driver {
             return Ok(());
         }
         let told = match self.offer(what, None).await {
-            Err(DriveError::Refused(refusal)) => Err(refusal.to_string()),
+            Err(DriveError::Refused(refusal)) => Err(refusal),
             other => Ok(other?),
         };
         // A call that was dropped meanwhile changes nothing.

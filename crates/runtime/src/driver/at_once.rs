@@ -56,14 +56,14 @@ impl Driver {
         let asked = match self.agent_call(call, arguments, batch).await? {
             Ok(asked) if asked.continue_from.is_some() => return Ok(None),
             Ok(asked) => asked,
-            Err(problem) => return Ok(Some(unstarted(call, nth, None, problem))),
+            Err(problem) => return Ok(Some(unstarted(call, nth, None, &problem))),
         };
         match self.beginning(call, nth, &asked).await? {
             Ok(starting) if starting.place == ChildPlace::Alone && self.has_other_writers(call, batch).await? => {
                 Ok(None)
             }
             Ok(starting) => Ok(Some(InputKind::ChildStarting(starting))),
-            Err(problem) => Ok(Some(unstarted(call, nth, Some(&asked), problem))),
+            Err(problem) => Ok(Some(unstarted(call, nth, Some(&asked), &problem))),
         }
     }
 

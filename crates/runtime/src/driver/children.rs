@@ -1,14 +1,14 @@
 //! The driver's part of child agents: what a call asks for, who is followed, what is handed back.
 
 use crate::children::asked::{Asked, Making};
-use crate::children::{Parent, copies, follow, hand_back};
+use crate::children::{ChildError, Parent, copies, follow, hand_back};
 use crate::driver::error::DriveError;
 use crate::driver::{Driver, ParentSpec};
 use mainpath_core::{
     Bodies, Call, Child, ChildEnded, ChildStarting, EffectKey, InputKind, arguments_in, estimate_parts, in_brief,
 };
 use mainpath_store::StoreError;
-use mainpath_tools::{AgentCall, EvaluateTool, Tool};
+use mainpath_tools::AgentCall;
 use mainpath_types::{
     Access, CallId, ChildMode, ChildOutcome, ChildPlace, EffectClass, Event, EventId, EventKind, GoalId, HandedBack,
     Share, Spec, SubTraceCompleted, ToolOutput, TraceId,
@@ -29,10 +29,12 @@ impl Driver {
         nth: u16,
         arguments: EventId,
     ) -> Result<(), DriveError> {
-        let asked = self.agent_call(call, arguments, &[]).await?;
-        let starting = match &asked {
-            Ok(asked) => self.starting(call, nth, asked).await?,
-            Err(problem) => Err(problem.clone()),
+        let (asked, starting) = match self.agent_call(call, arguments, &[]).await? {
+            Ok(asked) => {
+                let starting = self.starting(call, nth, &asked).await?;
+                (Some(asked), starting)
+            }
+            Err(problem) => (None, Err(problem)),
         };
         let input = match starting {
             Ok(starting) if starting.host.is_some() && starting.continues.is_some() => {
@@ -61,7 +63,7 @@ impl Driver {
                 return Ok(());
             }
             Ok(starting) => InputKind::ChildStarting(starting),
-            Err(problem) => unstarted(call, nth, asked.ok().as_ref(), problem),
+            Err(problem) => unstarted(call, nth, asked.as_ref(), &problem),
         };
         self.in_flight.start(key, |_| async move { input });
         Ok(())
@@ -72,7 +74,7 @@ impl Driver {
         call: CallId,
         nth: u16,
         asked: &AgentCall,
-    ) -> Result<Result<ChildStarting, String>, DriveError> {
+    ) -> Result<Result<ChildStarting, ChildError>, DriveError> {
         let starting = match self.beginning(call, nth, asked).await? {
             Ok(starting) => starting,
             Err(problem) => return Ok(Err(problem)),
@@ -80,7 +82,7 @@ impl Driver {
         let Some(child) = &asked.continue_from else { return Ok(Ok(starting)) };
         let mut children = self.machine.state().children.list.iter();
         if !children.any(|row| row.trace.as_ref() == Some(child)) {
-            return Ok(Err(format!("there is no agent {child} that this one has started")));
+            return Ok(Err(ChildError::Unknown(child.clone())));
         }
         // The log of a remote agent is read by an effect: the driver waits for no server.
         match child.elsewhere() {
@@ -95,7 +97,7 @@ impl Driver {
         call: CallId,
         nth: u16,
         asked: &AgentCall,
-    ) -> Result<Result<ChildStarting, String>, DriveError> {
+    ) -> Result<Result<ChildStarting, ChildError>, DriveError> {
         let task = match self.task_of(asked, nth) {
             Ok(task) => in_brief(&task, TASK_CHARS),
             Err(problem) => return Ok(Err(problem)),
@@ -109,7 +111,7 @@ impl Driver {
     }
 
     /// Where a child is to work, as long as no other writes there. Errors: there can be none such.
-    async fn place(&mut self, asked: &AgentCall) -> Result<Result<ChildPlace, String>, DriveError> {
+    async fn place(&mut self, asked: &AgentCall) -> Result<Result<ChildPlace, ChildError>, DriveError> {
         if asked.host.is_some() {
             return Ok(Ok(ChildPlace::Elsewhere));
         }
@@ -144,7 +146,7 @@ impl Driver {
         for (other, arguments) in others {
             let asked = self.agent_call(other, arguments, batch).await?;
             if let Ok(asked) = asked
-                && self.place(&asked).await? == Ok(ChildPlace::Alone)
+                && matches!(self.place(&asked).await?, Ok(ChildPlace::Alone))
             {
                 return Ok(true);
             }
@@ -153,10 +155,10 @@ impl Driver {
     }
 
     /// Returns the last event of a child that is to continue. Errors: it is gone.
-    async fn last_of(&mut self, child: &TraceId) -> Result<Result<EventId, String>, DriveError> {
+    async fn last_of(&mut self, child: &TraceId) -> Result<Result<EventId, ChildError>, DriveError> {
         match self.store().of(child).read(1).await {
             Ok(log) => Ok(Ok(log.head)),
-            Err(StoreError::NotFound { .. }) => Ok(Err(follow::gone(child))),
+            Err(StoreError::NotFound { .. }) => Ok(Err(ChildError::Gone(child.clone()))),
             Err(error) => Err(error.into()),
         }
     }
@@ -181,7 +183,7 @@ impl Driver {
     }
 
     /// What a child is made of. Errors: it cannot be made, for the parent's model.
-    async fn making(&mut self, child: &Child, call: AgentCall) -> Result<Result<Making, String>, DriveError> {
+    async fn making(&mut self, child: &Child, call: AgentCall) -> Result<Result<Making, ChildError>, DriveError> {
         let message = match self.message_of(&call, child.nth) {
             Ok(message) => message,
             Err(problem) => return Ok(Err(problem)),
@@ -207,16 +209,16 @@ impl Driver {
     }
 
     /// What the trace is, as its children are made from it. Errors: nobody knows.
-    async fn parent_spec(&mut self) -> Result<Result<Arc<Spec>, String>, DriveError> {
+    async fn parent_spec(&mut self) -> Result<Result<Arc<Spec>, ChildError>, DriveError> {
         let Some((event, using)) = self.machine.state().spec.as_ref().map(|spec| (spec.event, spec.using)) else {
-            return Ok(Err("the trace has no spec".into()));
+            return Ok(Err(ChildError::NoSpec));
         };
         if let Some(known) = self.parent.as_ref().filter(|known| (known.event, known.using) == (event, using)) {
             return Ok(Ok(Arc::clone(&known.spec)));
         }
         let spec = match self.event(event).await? {
             Some(EventKind::SpecChanged(data)) => Arc::new(data.spec.on_model(using)),
-            _ => return Ok(Err("the trace's spec was erased".into())),
+            _ => return Ok(Err(ChildError::SpecErased)),
         };
         self.parent = Some(ParentSpec { event, using, spec: Arc::clone(&spec) });
         Ok(Ok(spec))
@@ -313,30 +315,31 @@ impl Driver {
         call: CallId,
         arguments: EventId,
         batch: &[Event],
-    ) -> Result<Result<AgentCall, String>, DriveError> {
+    ) -> Result<Result<AgentCall, ChildError>, DriveError> {
         let text = match batch.iter().find(|event| event.id == arguments) {
             Some(event) => arguments_in(&event.kind, call).unwrap_or_default().to_string(),
             None => self.arguments(call, arguments).await?,
         };
         let tool = self.machine.state().calls.get(call).and_then(|call| call.tool.clone());
-        Ok(AgentCall::read(tool.as_deref().unwrap_or_default(), &text))
+        let asked = AgentCall::read(tool.as_deref().unwrap_or_default(), &text);
+        Ok(asked.map_err(|problem| ChildError::Call { problem: problem.to_string() }))
     }
 
     /// The task of one child.
-    fn task_of(&self, asked: &AgentCall, nth: u16) -> Result<String, String> {
+    fn task_of(&self, asked: &AgentCall, nth: u16) -> Result<String, ChildError> {
         if asked.mode != ChildMode::Evaluate {
-            return asked.tasks.get(usize::from(nth)).cloned().ok_or_else(|| "it has no task".into());
+            return asked.tasks.get(usize::from(nth)).cloned().ok_or(ChildError::NoTask);
         }
         let goals = &self.machine.state().goals;
         let id = asked.target_goal.map(GoalId).or(goals.focus);
-        let id = id.ok_or_else(|| format!("there is no goal in focus; name one in {}", EvaluateTool::NAME))?;
+        let id = id.ok_or(ChildError::NoFocus)?;
         let goal = goals.list().iter().find(|goal| goal.id == id);
-        let goal = goal.ok_or_else(|| format!("there is no goal {}", id.0))?;
+        let goal = goal.ok_or(ChildError::NoGoal(id))?;
         Ok(format!("Judge whether this goal was reached: {}", goal.description))
     }
 
     /// All that a child is told: what else it should know, and its task.
-    fn message_of(&self, asked: &AgentCall, nth: u16) -> Result<String, String> {
+    fn message_of(&self, asked: &AgentCall, nth: u16) -> Result<String, ChildError> {
         let task = self.task_of(asked, nth)?;
         // One list for all, or a list for each.
         let lists = !asked.messages.is_empty() && asked.messages.iter().all(Value::is_array);
@@ -362,8 +365,8 @@ fn in_order<'e>(events: impl Iterator<Item = &'e EventKind>, call: CallId) -> Ve
 }
 
 /// A child that cannot be started. `asked`: what the call asks for, if that can be read.
-pub(super) fn unstarted(call: CallId, nth: u16, asked: Option<&AgentCall>, problem: String) -> InputKind {
-    let handed = HandedBack { problem: Some(problem), ..HandedBack::default() };
+pub(super) fn unstarted(call: CallId, nth: u16, asked: Option<&AgentCall>, problem: &ChildError) -> InputKind {
+    let handed = HandedBack { problem: Some(problem.to_string()), ..HandedBack::default() };
     let (of, outcome) = (asked.map_or(1, AgentCall::count), ChildOutcome::Failed);
     InputKind::ChildEnded(ChildEnded { call, nth, of, outcome, handed })
 }

@@ -1,6 +1,6 @@
 //! Why a trace cannot be driven on.
 
-use crate::config::Unusable;
+use crate::unusable::Unusable;
 use mainpath_core::Refusal;
 use mainpath_store::{StoreError, is_no_room, is_scarce};
 use mainpath_types::TraceId;
@@ -22,16 +22,16 @@ pub(crate) enum DriveError {
     TakenOver,
     #[error("trace {0} was changed by another process in the meantime; try again")]
     Changed(TraceId),
-    #[error("{0}")]
-    Spec(String),
+    #[error(transparent)]
+    Spec(Unusable),
     /// The process has run out of open files or memory.
-    #[error("{0}")]
-    Scarce(String),
+    #[error(transparent)]
+    Scarce(Unusable),
 }
 
 impl From<Unusable> for DriveError {
-    fn from(Unusable { problem, cause }: Unusable) -> DriveError {
-        if is_scarce(cause) { DriveError::Scarce(problem) } else { DriveError::Spec(problem) }
+    fn from(problem: Unusable) -> DriveError {
+        if is_scarce(problem.cause()) { DriveError::Scarce(problem) } else { DriveError::Spec(problem) }
     }
 }
 

@@ -101,7 +101,7 @@ impl Driver {
             }
         }
         if let Err(problem) = mail.redact(&self.shared.config.vault) {
-            return Ok(InputKind::BadMail { problem });
+            return Ok(InputKind::BadMail { problem: problem.to_string() });
         }
         let forbidden = match &mail {
             Mail::Approve { call, arguments: None, .. } => self.forbidden_by_now(*call).await?,

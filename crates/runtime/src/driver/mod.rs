@@ -28,6 +28,7 @@ use crate::prepared::{Prepared, in_run};
 use crate::prompt::prefix::Prefix;
 use crate::shared::Shared;
 use crate::stream::hub::Handle;
+use crate::unusable::Unusable;
 use mainpath_core::{Bodies, EffectKey, InputKind, Log, Machine, Packer, TimerKey, arguments_in, is_cut_start};
 use mainpath_policy::AtStop;
 use mainpath_store::{Lease, Opened, ReadLog, Scope, ScopedStore, Store, StoreError, TraceStore};
@@ -285,7 +286,7 @@ impl Driver {
     /// What follows from the spec that holds now.
     pub async fn prepared(&mut self) -> Result<Arc<Prepared>, DriveError> {
         let spec = self.machine.state().spec.as_ref();
-        let spec = spec.ok_or_else(|| DriveError::Spec("the trace has no spec".into()))?;
+        let spec = spec.ok_or_else(|| DriveError::Spec(Unusable::NoSpec))?;
         let (event, using, run) = (spec.event, spec.using, self.machine.state().counts.runs);
         if let Some(PreparedFor { under, prepared }) = &self.prepared
             && (under.event, under.using) == (event, using)
@@ -295,7 +296,7 @@ impl Driver {
         }
         let spec = match self.event(event).await? {
             Some(EventKind::SpecChanged(data)) => data.spec.on_model(using),
-            _ => return Err(DriveError::Spec("the trace's spec was erased; give it a new one".into())),
+            _ => return Err(DriveError::Spec(Unusable::SpecErased)),
         };
         let under = SpecInUse { event, using, run: spec.mode_for.map(|_| run) };
         let config = &self.shared.config;

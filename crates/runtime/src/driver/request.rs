@@ -10,6 +10,7 @@ use crate::prompt::prefix::Prefix;
 use crate::prompt::request::{Encoding, Sources, extend};
 use crate::prompt::texts::Events;
 use crate::stream::hub::Live;
+use crate::unusable::Unusable;
 use mainpath_core::{EffectKey, Log};
 use mainpath_store::TraceStore;
 use mainpath_types::Origin;
@@ -23,11 +24,11 @@ impl Driver {
         let asked = match &context.prepared.model {
             Ok(asked) => asked,
             Err(problem) if falls_back => {
-                let problem = self.shared.config.vault.redact(problem);
+                let problem = self.shared.config.vault.redact(&problem.to_string());
                 self.in_flight.start(key, |_| unusable(request, problem));
                 return Ok(());
             }
-            Err(problem) => return Err(DriveError::Spec(problem.clone())),
+            Err(problem) => return Err(DriveError::Spec(problem.clone().into())),
         };
         if self.task.is_none() && self.machine.state().goals.is_empty() {
             self.task().await;
@@ -61,7 +62,7 @@ impl Driver {
     /// The request's body and its hash. Only what is new since the last request is encoded.
     async fn body(&mut self, asked: &PreparedModel) -> Result<(Vec<bytes::Bytes>, String), DriveError> {
         let state = self.machine.state();
-        let missing = || DriveError::Spec("the trace has no spec".into());
+        let missing = || DriveError::Spec(Unusable::NoSpec);
         let packed = self.encoded.packer.pack(state).ok_or_else(missing)?;
         let trace = TraceStore::new(&*self.shared.config.store, &self.scope, self.lease.trace());
         let store = trace.scoped();
@@ -82,9 +83,7 @@ impl Driver {
                 let whole = Events(&log.events);
                 gone = extend(&mut self.encoded.prefix, packed, encoding, Sources { state, bodies: &whole, store })
                     .await?;
-                let erased =
-                    || DriveError::Spec("a message that the model must see was erased; rewind before it".into());
-                gone.as_ref().ok_or_else(erased)?;
+                gone.as_ref().ok_or(DriveError::Spec(Unusable::MessageErased))?;
                 self.encoded.early = early(state, packed, &whole);
             } else {
                 let early = early(state, packed, &found);

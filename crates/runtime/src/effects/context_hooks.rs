@@ -1,5 +1,6 @@
 //! Context hooks: what the owner's own programs want the model to know, asked for whenever it is reminded of its plan.
 
+use crate::effects::hook_error::HookError;
 use futures_util::FutureExt;
 use mainpath_tools::{Fut, panic_text};
 use serde_json::Value;
@@ -12,7 +13,7 @@ pub trait ContextHook: Send + Sync {
     /// Takes a JSON object that says where the trace stands (`trace_id`, `turn`, `task`, `plan`, `goals`, `usage`, `cost_micros`,
     /// `workspace`) and answers with what the model should know; an empty text is nothing. Errors: a line for people; the model is
     /// told nothing then.
-    fn text<'a>(&'a self, trace: &'a Value) -> Fut<'a, Result<String, String>>;
+    fn text<'a>(&'a self, trace: &'a Value) -> Fut<'a, Result<String, HookError>>;
 }
 
 /// A context hook with its name and its bounds.
@@ -28,12 +29,12 @@ pub struct NamedContextHook {
 
 impl NamedContextHook {
     /// What it says, and why it says nothing where it failed.
-    pub(crate) async fn ask(&self, trace: &Value) -> Result<String, String> {
+    pub(crate) async fn ask(&self, trace: &Value) -> Result<String, HookError> {
         let asked = AssertUnwindSafe(self.hook.text(trace)).catch_unwind();
         match tokio::time::timeout(self.timeout, asked).await {
             Ok(Ok(answered)) => answered,
-            Ok(Err(panic)) => Err(format!("it panicked: {}", panic_text(&*panic))),
-            Err(_) => Err(format!("it took longer than {:?}", self.timeout)),
+            Ok(Err(panic)) => Err(HookError::Panicked(panic_text(&*panic).to_string())),
+            Err(_) => Err(HookError::TimedOut(self.timeout)),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What context hooks are told, and what they say.
 
 use crate::effects::context::EffectContext;
+use crate::effects::hook_error::HookError;
 use crate::effects::hooks::HookFolders;
 use futures_util::future::join_all;
 use mainpath_core::{InputKind, State};
@@ -36,11 +37,11 @@ pub(crate) async fn ask_hooks(context: EffectContext, turn: u32, trace: Value) -
         let known = config.hooks.context().iter().find(|hook| hook.name == *name);
         let said = match known {
             Some(hook) => hook.ask(&trace).await,
-            None => Err("there is no such hook here".into()),
+            None => Err(HookError::Unknown),
         };
         let (text, problem) = match said {
             Ok(text) => (config.vault.redact(bounded(&text)), None),
-            Err(problem) => (String::new(), Some(config.vault.redact(bounded(&problem)))),
+            Err(problem) => (String::new(), Some(config.vault.redact(bounded(&problem.to_string())))),
         };
         if let Some(problem) = &problem {
             context.notices().tell(&format!("the context hook {name} failed: {problem}"));

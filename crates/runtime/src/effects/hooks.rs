@@ -1,6 +1,7 @@
 //! What the owner wants asked or told at certain points of a run: a command, an address, a function.
 
 use crate::effects::context_hooks::NamedContextHook;
+use crate::effects::hook_error::HookError;
 use crate::stream::notices::Notices;
 use futures_util::FutureExt;
 use mainpath_policy::ToolNames;
@@ -65,7 +66,7 @@ pub struct Hook {
 pub trait HookRunner: Send + Sync {
     /// Takes a JSON object that states what happens (`hook`, `trace_id`, `workspace`, …), and answers with one: `{}` for nothing, `{"decision": "deny",
     /// "reason": …}`, `{"arguments": {…}}` before a tool, `{"output": "…"}` after one. Errors: a line for people.
-    fn run<'a>(&'a self, event: &'a Value) -> Fut<'a, Result<Value, String>>;
+    fn run<'a>(&'a self, event: &'a Value) -> Fut<'a, Result<Value, HookError>>;
 }
 
 /// What a hook says.
@@ -179,12 +180,6 @@ pub(crate) async fn late(cancel: &CancellationToken) {
     tokio::time::sleep(PARTING).await;
 }
 
-/// Why a hook was not waited for any longer.
-enum Cut {
-    Timeout,
-    Ended,
-}
-
 impl TraceHooks<'_> {
     async fn late(&self) {
         match self.cancel {
@@ -216,17 +211,15 @@ impl TraceHooks<'_> {
             let asked = AssertUnwindSafe(async { hook.runner.run(event).await }).catch_unwind();
             let asked = async {
                 tokio::select! {
-                    asked = tokio::time::timeout(hook.timeout, asked) => asked.map_err(|_| Cut::Timeout),
-                    () = self.late() => Err(Cut::Ended),
+                    asked = tokio::time::timeout(hook.timeout, asked) => asked.map_err(|_| HookError::TimedOut(hook.timeout)),
+                    () = self.late() => Err(HookError::Cancelled),
                 }
             };
             let answered = match asked.await {
                 Ok(Ok(Ok(Value::Null))) => Ok(Answer::default()),
-                Ok(Ok(Ok(answer))) => Answer::deserialize(answer).map_err(|error| format!("its answer: {error}")),
-                Ok(Ok(Err(problem))) => Err(problem),
-                Ok(Err(panic)) => Err(format!("it panicked: {}", panic_text(&*panic))),
-                Err(Cut::Timeout) => Err(format!("it took longer than {:?}", hook.timeout)),
-                Err(Cut::Ended) => Err("it was ended together with what it was called for".into()),
+                Ok(Ok(Ok(answer))) => Answer::deserialize(answer).map_err(HookError::from),
+                Ok(Err(panic)) => Err(HookError::Panicked(panic_text(&*panic).to_string())),
+                Ok(Ok(Err(problem))) | Err(problem) => Err(problem),
             };
             let no =
                 |reason: String| Err(Forbidden { hook: hook.name.clone(), reason: self.notices.vault.redact(&reason) });

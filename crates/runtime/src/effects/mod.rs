@@ -3,6 +3,7 @@
 pub(crate) mod context;
 pub(crate) mod context_hooks;
 pub(crate) mod context_texts;
+pub(crate) mod hook_error;
 pub(crate) mod hooks;
 pub(crate) mod model;
 pub(crate) mod questions;

@@ -46,7 +46,7 @@ pub(crate) async fn call_model(
     let vault = &shared.config.vault;
     let asked = match &prepared.model {
         Ok(asked) => asked,
-        Err(problem) => return unusable(request, vault.redact(problem)).await,
+        Err(problem) => return unusable(request, vault.redact(&problem.to_string())).await,
     };
     let pieces = Pieces::new(vault, handle, EffectKey::Model(request));
     let in_text = asked.text.is_some();

@@ -7,7 +7,7 @@ use crate::prompt::texts::offload;
 use crate::secrets::{Granted, Vault};
 use crate::stream::hub::{Announced, Handle, Live};
 use crate::stream::pieces::Pieces;
-use mainpath_core::InputKind;
+use mainpath_core::{InputKind, Refusal};
 use mainpath_policy::{BY_YES, Grant, judge_found};
 use mainpath_sandbox::Cage;
 use mainpath_store::{Scope, ScopedStore, Store};
@@ -82,7 +82,11 @@ pub(crate) fn check_redirect(
 ) -> RedirectCheck {
     let (shared, prepared) = (Arc::clone(&effect.shared), Arc::clone(&effect.prepared));
     let (name, arguments) = (name.to_string(), arguments.to_string());
-    Arc::new(move |to| Gate::of(&shared.config, &prepared, &judged_by).check_redirect(&name, &arguments, to))
+    Arc::new(move |to| {
+        Gate::of(&shared.config, &prepared, &judged_by)
+            .check_redirect(&name, &arguments, to)
+            .map_err(|no| no.to_string())
+    })
 }
 
 /// What the rules say of a file that a call comes upon. The terms are made for the first file.
@@ -113,14 +117,20 @@ fn announce_changes(effect: &EffectContext, grant: &Grant) -> Changing {
     })
 }
 
+/// Why what a call does is not on record.
+#[derive(Debug, thiserror::Error)]
+enum Unrecorded {
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error("the log cannot be written")]
+    NoAnswer,
+}
+
 /// Has the driver put something on record. Errors: why it cannot be.
-fn record(handle: &Handle, what: InputKind) -> Fut<'static, Result<(), String>> {
+fn record(handle: &Handle, what: InputKind) -> Fut<'static, Result<(), Unrecorded>> {
     let (recorded, answer) = oneshot::channel();
     handle.announce(Announced { what, recorded });
-    Box::pin(async move {
-        let no_answer = |_| "the log cannot be written".to_string();
-        answer.await.map_err(no_answer).flatten()
-    })
+    Box::pin(async move { Ok(answer.await.map_err(|_| Unrecorded::NoAnswer)??) })
 }
 
 /// What a call knows of the trace's skills, and has put on record of them.
@@ -150,12 +160,13 @@ impl SkillDesk for Desk {
             skill.reason = self.vault.redact(&skill.reason);
             let store = ScopedStore::new(&*self.store, &self.scope);
             offload(store, &mut skill.parts).await.map_err(|error| error.to_string())?;
-            record(&self.handle, InputKind::SelectSkill(Box::new(skill))).await
+            record(&self.handle, InputKind::SelectSkill(Box::new(skill))).await.map_err(|error| error.to_string())
         })
     }
 
     fn note_resource(&self, resource: ResourceLoaded) -> Fut<'_, Result<(), String>> {
-        record(&self.handle, InputKind::LoadResource(ResourceLoaded { call: self.call, ..resource }))
+        let recorded = record(&self.handle, InputKind::LoadResource(ResourceLoaded { call: self.call, ..resource }));
+        Box::pin(async move { recorded.await.map_err(|error| error.to_string()) })
     }
 }
 

@@ -9,7 +9,7 @@ use crate::gate::terms::CallTerms;
 use crate::prepared::Prepared;
 use mainpath_policy::{AtStop, BREAKPOINT, CallFacts, Rules, UrlFact, judge, narrowest};
 use mainpath_sandbox::Launcher;
-use mainpath_tools::{Planned, Scene, Tools, Workspace};
+use mainpath_tools::{Planned, Problem, Scene, Tools, Workspace};
 use mainpath_types::{
     CONTENT, ChildPatch, Decision, Destination, EffectClass, LoadedSkill, Origin, PlannedCall, TextForm, Verdict,
 };
@@ -29,6 +29,17 @@ pub(crate) struct JudgeInput {
     pub patches: Vec<ChildPatch>,
     /// What breakpoints may ask.
     pub at: AtStop,
+}
+
+/// Why a call may not follow a redirect, in words for the model.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoRedirect {
+    #[error(transparent)]
+    Call(#[from] Problem),
+    #[error("{}", .0.reason.trim_end_matches('.'))]
+    Denied(Verdict),
+    #[error("{}; call for that address if it is wanted", .0.reason.trim_end_matches('.'))]
+    Asked(Verdict),
 }
 
 /// What judging needs to know.
@@ -180,9 +191,8 @@ impl<'a> Gate<'a> {
 
     /// Whether a call that runs may ask another address, to which an answer has sent it on: as if it had been called with
     /// that. What somebody would have to be asked about, the model has to call for itself.
-    pub fn check_redirect(&self, name: &str, arguments: &str, to: UrlFact) -> Result<(), String> {
-        let Planned { tool, facts, .. } =
-            self.tools.plan_in(name, arguments, &self.scene()).map_err(|problem| problem.to_string())?;
+    pub fn check_redirect(&self, name: &str, arguments: &str, to: UrlFact) -> Result<(), NoRedirect> {
+        let Planned { tool, facts, .. } = self.tools.plan_in(name, arguments, &self.scene())?;
         // Whoever may ask a server is not asked about it again because it has moved the page.
         let named = facts.named || facts.urls.iter().any(|from| same_server(&from.url, &to.url));
         let mut facts = CallFacts { urls: vec![to], named, ..facts };
@@ -190,11 +200,10 @@ impl<'a> Gate<'a> {
         // Where the call goes was judged before it ran. The server says where it goes from there, unless a text made it do so.
         facts.destinations = self.redirected(&facts);
         let verdict = self.verdict(&tool, &facts);
-        let reason = verdict.reason.trim_end_matches('.');
         match verdict.decision {
             Decision::Allow => Ok(()),
-            Decision::Deny => Err(reason.into()),
-            Decision::Ask => Err(format!("{reason}; call for that address if it is wanted")),
+            Decision::Deny => Err(NoRedirect::Denied(verdict)),
+            Decision::Ask => Err(NoRedirect::Asked(verdict)),
         }
     }
 

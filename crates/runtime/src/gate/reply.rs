@@ -1,7 +1,7 @@
 //! From a model's answer to an input whose calls are checked and judged, or that says why it is no answer.
 
 use crate::gate::judge::Gate;
-use mainpath_core::{InputKind, Reply, estimate, estimate_parts, parse_turn};
+use mainpath_core::{InputKind, Reply, TurnError, estimate, estimate_parts, parse_turn};
 use mainpath_types::{
     Breach, GoalOp, ModelError, ModelErrorKind, ModelReply, Part, PlannedCall, StopReason, TextForm, Usage, text_of,
 };
@@ -18,7 +18,7 @@ impl Gate<'_> {
             None => ((false, Vec::new()), None),
             Some(Ok(read)) => (read, None),
             Some(Err(_)) if self.summary && !text_of(&reply.parts).trim().is_empty() => ((false, Vec::new()), None),
-            Some(Err(problem)) => ((false, Vec::new()), Some((problem, Breach::Protocol))),
+            Some(Err(problem)) => ((false, Vec::new()), Some((problem.to_string(), Breach::Protocol))),
         };
         let tokens = estimate_parts(&reply.parts);
         let said = self.said(&reply.parts);
@@ -48,7 +48,7 @@ impl Gate<'_> {
             expand: None,
         });
         if problem.is_none() && empty {
-            problem = Some((nothing(judged.stop).into(), Breach::Protocol));
+            problem = Some((BadTurn::Nothing(judged.stop).to_string(), Breach::Protocol));
         }
         if problem.is_none() && judged.calls.is_empty() && !self.summary {
             let refused = self.schema.and_then(|schema| schema.refuse(&text_of(&judged.parts)));
@@ -88,6 +88,19 @@ fn filtered(request: u32, usage: Option<Usage>, received: u32) -> InputKind {
     InputKind::ModelFailed { request, error, retry_at: None, usage, received }
 }
 
+/// Why a text is not a turn, in words for the model.
+#[derive(Debug, thiserror::Error)]
+enum BadTurn {
+    #[error("it called a tool in another way than by the JSON object.")]
+    OtherCall,
+    #[error("it was cut off at the output limit; write a shorter one.")]
+    CutOff,
+    #[error("{}", nothing(*.0))]
+    Nothing(StopReason),
+    #[error(transparent)]
+    Text(#[from] TurnError),
+}
+
 /// Why an answer without text and calls is none.
 fn nothing(stop: StopReason) -> &'static str {
     match stop {
@@ -98,7 +111,7 @@ fn nothing(stop: StopReason) -> &'static str {
 
 /// Puts the parts of the turn that a text is in the text's place, and says whether it had to be picked out and what it makes of
 /// the plan. Errors: what is wrong with it, for the model.
-fn read_turn(reply: &mut ModelReply, form: TextForm) -> Result<(bool, Vec<GoalOp>), String> {
+fn read_turn(reply: &mut ModelReply, form: TextForm) -> Result<(bool, Vec<GoalOp>), BadTurn> {
     let called = reply.parts.iter().any(|part| matches!(part, Part::ToolCall { .. }));
     // Calls of the vendor's own kind were not asked for; their text is all that counts.
     reply.parts.retain(|part| !matches!(part, Part::ToolCall { .. }));
@@ -109,11 +122,9 @@ fn read_turn(reply: &mut ModelReply, form: TextForm) -> Result<(bool, Vec<GoalOp
             reply.parts.extend(parsed.parts);
             Ok((parsed.tolerated, parsed.goals))
         }
-        Err(_) if called => Err("it called a tool in another way than by the JSON object.".into()),
-        Err(_) if reply.stop == StopReason::MaxTokens => {
-            Err("it was cut off at the output limit; write a shorter one.".into())
-        }
-        Err(_) if text.trim().is_empty() => Err(nothing(reply.stop).into()),
-        Err(problem) => Err(problem),
+        Err(_) if called => Err(BadTurn::OtherCall),
+        Err(_) if reply.stop == StopReason::MaxTokens => Err(BadTurn::CutOff),
+        Err(_) if text.trim().is_empty() => Err(BadTurn::Nothing(reply.stop)),
+        Err(problem) => Err(problem.into()),
     }
 }

@@ -3,23 +3,23 @@
 use mainpath_tools::Schema;
 use serde_json::Value;
 
-/// Why a JSON Schema cannot be used, in one line for people.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct BadSchema(String);
+/// Why a JSON Schema cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct BadSchema(Box<dyn std::error::Error + Send + Sync>);
 
 /// Whether a value is a JSON Schema that answers can be held to. Errors: what is wrong with it.
 pub fn check_schema(schema: &Value) -> Result<(), BadSchema> {
-    Schema::new(schema).map(drop).map_err(BadSchema)
+    OutputSchema::new(schema).map(drop)
 }
 
 /// A schema that final answers are held to.
 pub(crate) struct OutputSchema(Schema);
 
 impl OutputSchema {
-    /// Compiles a schema. Errors: one line for people.
-    pub fn new(schema: &Value) -> Result<OutputSchema, String> {
-        Schema::new(schema).map(OutputSchema).map_err(|error| format!("the output schema cannot be used: {error}"))
+    /// Compiles a schema. Errors: what is wrong with it.
+    pub fn new(schema: &Value) -> Result<OutputSchema, BadSchema> {
+        Schema::new(schema).map(OutputSchema).map_err(|problem| BadSchema(problem.into()))
     }
 
     /// What is wrong with a final answer, for the model; `None` if it is JSON that matches.

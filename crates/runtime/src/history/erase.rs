@@ -1,6 +1,6 @@
 //! Erasing what was said, for good, from a log that still verifies.
 
-use crate::error::RuntimeError;
+use crate::error::{EraseError, RuntimeError};
 use crate::history::views;
 use mainpath_core::{NodeKind, State, apply, task};
 use mainpath_store::{Appended, Collected, Opened, ReadLog, StoreError, Sweep, TraceEntry, TraceStore};
@@ -75,7 +75,7 @@ pub async fn erase(trace: TraceStore<'_>, erasure: &Erasure) -> Result<Done, Run
     let opened = open(trace).await?;
     match take_out(trace, opened, erasure, None).await? {
         Some(done) => Ok(done),
-        None => Err(RuntimeError::Trace(nothing_left(trace.trace))),
+        None => Err(EraseError::NothingLeft(trace.trace.clone()).into()),
     }
 }
 
@@ -91,7 +91,7 @@ pub async fn erase_everywhere(
     for copy in copies {
         let at = trace.scoped().of(&copy.trace);
         let opened = open(at).await;
-        let opened = opened.map_err(|error| RuntimeError::Trace(format!("nothing was erased: {error}")))?;
+        let opened = opened.map_err(|error| EraseError::Copy(Box::new(error)))?;
         all.push((at, Some(&copy.events), opened));
     }
     let mut done: Vec<(TraceId, Done)> = Vec::new();
@@ -100,16 +100,12 @@ pub async fn erase_everywhere(
             Ok(Some(erased)) => done.push((at.trace.clone(), erased)),
             Ok(None) => {}
             Err(error) => {
-                let names: Vec<&str> = done.iter().map(|(trace, _)| trace.as_str()).collect();
-                let so_far = if names.is_empty() { "nothing".to_string() } else { names.join(", ") };
-                return Err(RuntimeError::Trace(format!(
-                    "{}: {error}; erased so far: {so_far}; erase again",
-                    at.trace
-                )));
+                let done = done.into_iter().map(|(trace, _)| trace).collect();
+                return Err(EraseError::Partial { trace: at.trace.clone(), error: Box::new(error), done }.into());
             }
         }
     }
-    if done.is_empty() { Err(RuntimeError::Trace(nothing_left(trace.trace))) } else { Ok(done) }
+    if done.is_empty() { Err(EraseError::NothingLeft(trace.trace.clone()).into()) } else { Ok(done) }
 }
 
 /// The other traces in which words that are meant still are. Every log is read for it. Errors: a log cannot be read, or there
@@ -170,10 +166,6 @@ fn kinship(own: &ReadLog, other: &ReadLog) -> Option<(EventId, Kin)> {
     }
 }
 
-fn nothing_left(trace: &TraceId) -> String {
-    format!("nothing left to erase there in trace {trace}")
-}
-
 fn folded(trace: &TraceId, events: &[Event]) -> State {
     let mut state = State::new(trace.clone());
     events.iter().for_each(|event| apply(&mut state, event));
@@ -185,12 +177,10 @@ async fn open(at: TraceStore<'_>) -> Result<Opened, RuntimeError> {
     let trace = at.trace;
     let opened = at.store.lease(at.scope, trace, false).await?;
     if let Some(damage) = &opened.log.damage {
-        return Err(RuntimeError::Trace(format!("the log of {trace} is damaged and stays as it is: {damage}")));
+        return Err(EraseError::Damaged { trace: trace.clone(), damage: damage.clone() }.into());
     }
     if opened.log.newer {
-        return Err(RuntimeError::Trace(format!(
-            "the log of {trace} was written by a newer Mainpath, which can erase it"
-        )));
+        return Err(EraseError::Newer(trace.clone()).into());
     }
     Ok(opened)
 }
@@ -228,7 +218,7 @@ async fn take_out(
     let marker = Event { id, ts, turn, mail: None, kind: erased.into() };
     match trace.store.erase(&lease, marker).await {
         Appended::Committed { .. } => {}
-        Appended::Refused(refused) => return Err(RuntimeError::Trace(refused.to_string())),
+        Appended::Refused(refused) => return Err(refused.into()),
         Appended::Unknown { problem, cause } => {
             let problem = format!("{problem}; erase again to be sure");
             return Err(RuntimeError::Unwritable { problem, cause });
@@ -296,9 +286,10 @@ fn said(events: &[Event], wanted: &BTreeSet<EventId>, what: &What) -> Vec<String
 fn holders(state: &State, events: &[Event], seqs: &[Seq]) -> Result<BTreeSet<EventId>, RuntimeError> {
     let mut held = BTreeSet::new();
     for seq in seqs {
-        let node = state.tree.node(*seq).ok_or_else(|| {
-            let last = state.tree.len();
-            RuntimeError::Trace(format!("trace {} has no message {seq}; its last is {last}", state.trace))
+        let node = state.tree.node(*seq).ok_or_else(|| EraseError::NoMessage {
+            trace: state.trace.clone(),
+            seq: *seq,
+            last: state.tree.len(),
         })?;
         held.insert(node.event);
         let said = events.iter().find(|event| event.id == node.event).and_then(|event| match &event.kind {

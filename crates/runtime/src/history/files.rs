@@ -6,7 +6,7 @@ use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 use mainpath_core::{Input, InputKind, Machine};
 use mainpath_store::{Appended, Opened, Scope, ScopedStore, StoreError};
-use mainpath_tools::{FileNow, Workspace};
+use mainpath_tools::{FileNow, Problem, Workspace};
 use mainpath_types::{
     BlobHash, CallId, CallResolved, CallRetried, Event, EventId, EventKind, FileChange, FileState, FilesKept,
     FilesRestored, LateResult, Spec, TailCut, TraceId,
@@ -290,7 +290,7 @@ impl Runtime {
             let Some(last) = batch.last().map(|event| event.id) else { continue };
             match config.store.append(&lease, head, batch).await {
                 Appended::Committed { .. } => machine.commit(last),
-                Appended::Refused(refused) => return Err(RuntimeError::Trace(refused.to_string())),
+                Appended::Refused(refused) => return Err(refused.into()),
                 Appended::Unknown { problem, cause } => {
                     let problem = format!("the log cannot be written: {problem}; no file was changed");
                     return Err(RuntimeError::Unwritable { problem, cause });
@@ -304,30 +304,48 @@ impl Runtime {
             plans.iter_mut().filter(|plan| plan.fate == Fate::Restore).partition(|plan| plan.then == FileState::Absent);
         for plan in goes.into_iter().rev().chain(comes) {
             if let Err(why) = put_back(store, workspace, plan, &tag).await {
-                plan.fate = Fate::Lost(why);
+                plan.fate = Fate::Lost(why.to_string());
             }
         }
         Ok(plans)
     }
 }
 
-async fn put_back(store: ScopedStore<'_>, workspace: &Workspace, plan: &FilePlan, tag: &str) -> Result<(), String> {
+/// Why a file was not put back.
+#[derive(Debug, thiserror::Error)]
+enum NotRestored {
+    #[error("it changed during the restore")]
+    Changed,
+    #[error("its content at that time was not kept")]
+    NotKept,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Workspace(#[from] Problem),
+}
+
+async fn put_back(
+    store: ScopedStore<'_>,
+    workspace: &Workspace,
+    plan: &FilePlan,
+    tag: &str,
+) -> Result<(), NotRestored> {
     // Between the look and now somebody may have written to it: what is not kept is not overwritten.
-    let now = workspace.look(&plan.path).map_err(|problem| problem.text)?;
+    let now = workspace.look(&plan.path)?;
     if now != plan.now {
-        return Err("it changed during the restore".into());
+        return Err(NotRestored::Changed);
     }
     let content = match plan.then.blob() {
-        Some(hash) => store.get_blob(hash).await.map_err(|error| error.to_string())?,
+        Some(hash) => store.get_blob(hash).await?,
         None => Vec::new(),
     };
     let then = match plan.then {
         FileState::Absent => FileNow::Absent,
         FileState::File { mode, .. } => FileNow::File { content, mode },
         FileState::Link { .. } => FileNow::Link { target: content },
-        FileState::Unknown => return Err("its content at that time was not kept".into()),
+        FileState::Unknown => return Err(NotRestored::NotKept),
     };
-    workspace.put_back(&plan.path, &then, tag).map_err(|problem| problem.text)
+    Ok(workspace.put_back(&plan.path, &then, tag)?)
 }
 
 #[cfg(test)]

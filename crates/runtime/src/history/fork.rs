@@ -13,7 +13,7 @@ impl Runtime {
     pub async fn fork(&self, scope: &Scope, from: &TraceId, at: Seq, new: &TraceId) -> Result<(), RuntimeError> {
         // What a machine says of an agent is no spec for one here, which could do more than anybody here has allowed.
         if from.elsewhere().is_some() {
-            return Err(RuntimeError::Trace(format!("{from} is on another machine, and can be copied only there")));
+            return Err(RuntimeError::Remote(from.clone()));
         }
         let config = self.config();
         let log = config.store.read(scope, from, 1).await?;

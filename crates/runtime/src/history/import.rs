@@ -49,12 +49,12 @@ impl<'a> Intake<'a> {
     ) -> Result<Intake<'a>, RuntimeError> {
         let Opened { lease, log } = at.store.lease(at.scope, at.trace, spec.is_some()).await?;
         if let Some(damage) = &log.damage {
-            return Err(RuntimeError::Trace(format!("the log is damaged: {damage}")));
+            return Err(RuntimeError::Damaged(damage.clone()));
         }
         let machine = Machine::fold(at.trace.clone(), &log.events);
         let mut intake = Intake { store: at.scoped(), vault, lease, machine, head: log.head, batch: Vec::new() };
         if let Some(mut spec) = spec {
-            vault.redact_spec(&mut spec).map_err(RuntimeError::Trace)?;
+            vault.redact_spec(&mut spec)?;
             intake.offer(InputKind::SetSpec { spec: Arc::new(spec), by: None }, now)?;
         }
         Ok(intake)
@@ -91,9 +91,7 @@ impl<'a> Intake<'a> {
     fn offer(&mut self, kind: InputKind, now: Millis) -> Result<(), RuntimeError> {
         let trace = self.lease.trace();
         let events = self.machine.handle(&Input::new(now, kind)).map_err(|refusal| match refusal {
-            Refusal::Running => RuntimeError::Trace(format!(
-                "trace {trace} has an unfinished run; resume or stop it before you add messages"
-            )),
+            Refusal::Running => RuntimeError::Unfinished(trace.clone()),
             other => RuntimeError::Refused(other),
         })?;
         self.machine.commit(events.last().map_or(0, |event| event.id));
@@ -107,7 +105,7 @@ impl<'a> Intake<'a> {
         }
         match self.store.store.append(&self.lease, self.head, std::mem::take(&mut self.batch)).await {
             Appended::Committed { head } => self.head = head,
-            Appended::Refused(refused) => return Err(RuntimeError::Trace(refused.to_string())),
+            Appended::Refused(refused) => return Err(refused.into()),
             Appended::Unknown { problem, cause } => return Err(DriveError::Unwritable { problem, cause }.into()),
         }
         Ok(())
@@ -153,7 +151,7 @@ pub async fn import(
     messages: Vec<impl Into<Arrival>>,
     from: Origin<'_>,
 ) -> Result<usize, RuntimeError> {
-    vault.redact_spec(&mut spec).map_err(RuntimeError::Trace)?;
+    vault.redact_spec(&mut spec)?;
     let (count, source) = (messages.len(), vault.redact(from.source));
     let mut machine = Machine::fold(at.trace.clone(), std::iter::empty::<&Event>());
     let mut log = Vec::new();

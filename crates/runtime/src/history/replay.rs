@@ -9,7 +9,7 @@ use crate::prompt::prefix::Prefix;
 use crate::prompt::request::{Encoding, Sources, extend};
 use crate::prompt::texts::load;
 use mainpath_core::{Bodies, Item, Log, NodeKind, State, Under, apply, pack};
-use mainpath_providers::{Playback, Provider, Script, Scripted};
+use mainpath_providers::{ModelPlace, Playback, Provider, Registry, Script, Scripted};
 use mainpath_store::{StoreError, TraceStore};
 use mainpath_types::{BlobHash, Event, EventId, EventKind, ModelFinished, ModelMalformed, TextForm};
 use std::collections::{HashMap, HashSet};
@@ -259,11 +259,9 @@ pub(super) fn encoder(models: &dyn Models, events: &[Event], under: Under) -> Op
         _ => None,
     };
     let body = events.iter().find_map(spec_of)?;
-    let is_played = body.model.starts_with("scripted") || body.model.starts_with("playback:");
-    let provider: Arc<dyn Provider> = if is_played {
-        Arc::new(Scripted::new(Script::bundled().ok()?))
-    } else {
-        models.find_format(&body.model).ok()?
+    let provider: Arc<dyn Provider> = match Registry::bundled().place_of(&body.model) {
+        Some(ModelPlace::Script | ModelPlace::Recording) => Arc::new(Scripted::new(Script::bundled().ok()?)),
+        _ => models.find_format(&body.model).ok()?,
     };
     let text = text_form(&body, &*provider);
     let frames = Frames::new(provider.codec(), &request_head(&body, text));

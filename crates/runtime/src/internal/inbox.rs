@@ -1,5 +1,6 @@
 //! What a model is told when it checks for messages of other agents: the oldest that it has not read, as quotes.
 
+use crate::internal::problem::BadCall;
 use crate::internal::tool::{InternalContext, InternalTool, Purpose};
 use crate::mail::quoted;
 use mainpath_core::{Arrival, Bodies};
@@ -26,7 +27,7 @@ impl InternalTool for Inbox {
         &'a self,
         arguments: &'a str,
         context: &'a mut InternalContext<'_>,
-    ) -> Fut<'a, Result<String, String>> {
+    ) -> Fut<'a, Result<String, BadCall>> {
         Box::pin(async move {
             context.read::<CheckMessagesArgs>(CheckMessages::NAME, arguments)?;
             Ok(check(context))

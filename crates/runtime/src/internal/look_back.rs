@@ -1,5 +1,6 @@
 //! What a model is told when it looks back: answered from the log, as much as the window has room for.
 
+use crate::internal::problem::BadCall;
 use crate::internal::tool::{InternalContext, InternalTool, Purpose};
 use crate::prompt::texts::Hydrated;
 use mainpath_core::{
@@ -39,7 +40,7 @@ impl InternalTool for OlderMessages {
         &'a self,
         arguments: &'a str,
         context: &'a mut InternalContext<'_>,
-    ) -> Fut<'a, Result<String, String>> {
+    ) -> Fut<'a, Result<String, BadCall>> {
         Box::pin(async move {
             check_room(context)?;
             let args = context.read(self.name(), arguments)?;
@@ -64,7 +65,7 @@ impl InternalTool for PastCalls {
         &'a self,
         arguments: &'a str,
         context: &'a mut InternalContext<'_>,
-    ) -> Fut<'a, Result<String, String>> {
+    ) -> Fut<'a, Result<String, BadCall>> {
         Box::pin(async move {
             check_room(context)?;
             let args = context.read(self.name(), arguments)?;
@@ -89,7 +90,7 @@ impl InternalTool for PastResult {
         &'a self,
         arguments: &'a str,
         context: &'a mut InternalContext<'_>,
-    ) -> Fut<'a, Result<String, String>> {
+    ) -> Fut<'a, Result<String, BadCall>> {
         Box::pin(async move {
             check_room(context)?;
             let args = context.read(self.name(), arguments)?;
@@ -114,19 +115,19 @@ impl InternalTool for Expand {
         &'a self,
         arguments: &'a str,
         context: &'a mut InternalContext<'_>,
-    ) -> Fut<'a, Result<String, String>> {
+    ) -> Fut<'a, Result<String, BadCall>> {
         Box::pin(async move {
             let ExpandArgs { by, .. } = context.read(self.name(), arguments)?;
-            expand(context.state, by.into()).map_err(|refusal| format!("The window stays as it is: {refusal}."))?;
+            expand(context.state, by.into()).map_err(BadCall::Window)?;
             context.expand = Some(by.into());
             Ok("More is shown from here on, as far as there is room.".into())
         })
     }
 }
 
-fn check_room(context: &InternalContext<'_>) -> Result<(), String> {
+fn check_room(context: &InternalContext<'_>) -> Result<(), BadCall> {
     match context.room {
-        room @ ..LEAST => Err(format!("The window has room for {room} more tokens only.")),
+        room @ ..LEAST => Err(BadCall::NoRoom(room)),
         _ => Ok(()),
     }
 }
@@ -134,7 +135,7 @@ fn check_room(context: &InternalContext<'_>) -> Result<(), String> {
 /// So many messages are shown where no number is given.
 const COUNT: u16 = 20;
 
-async fn older_messages(context: &InternalContext<'_>, args: OlderArgs) -> Result<String, String> {
+async fn older_messages(context: &InternalContext<'_>, args: OlderArgs) -> Result<String, BadCall> {
     let InternalContext { state, log, store, room, .. } = *context;
     let before = args.before.map(Seq);
     let wanted = Wanted::new(args.search.as_deref().unwrap_or_default());
@@ -280,22 +281,21 @@ fn on_path(state: &State) -> BTreeSet<Seq> {
     state.tree.up(state.tree.head).map(|(seq, _)| seq).collect()
 }
 
-async fn past_result(context: &InternalContext<'_>, args: RecallArgs) -> Result<String, String> {
+async fn past_result(context: &InternalContext<'_>, args: RecallArgs) -> Result<String, BadCall> {
     let InternalContext { state, log, store, room, .. } = *context;
-    let unknown = || format!("There is no finished call {}; list_calls has them.", args.call);
     let is_known = |call: &&Call| call.state.is_done() && on_path(state).contains(&call.id.seq);
-    let call = state.calls.get(args.call).filter(is_known).ok_or_else(unknown)?;
+    let call = state.calls.get(args.call).filter(is_known).ok_or(BadCall::NoCall(args.call))?;
     let mut whole = Hydrated::new(log);
     let _ = whole.load(store, call.result).await;
     let item = Item::Result { seq: call.id.seq, call: call.id, event: call.result, shown: Shown::Whole };
-    let message = message(state, &whole, &item).ok_or("That result was erased.")?;
+    let message = message(state, &whole, &item).ok_or(BadCall::Erased)?;
     let content = message.parts.iter().map(|part| match part {
         Part::ToolResult { content, .. } => words(content),
         _ => String::new(),
     });
     let text: String = content.collect::<String>().chars().skip(args.from as usize).collect();
     if text.is_empty() {
-        return Err(format!("The result of {} ends before character {}.", args.call, args.from));
+        return Err(BadCall::PastEnd { call: args.call, from: args.from });
     }
     let most = usize::try_from(room).unwrap_or(usize::MAX).saturating_sub(40).saturating_mul(CHARS_A_TOKEN);
     let shown: String = text.chars().take(most).collect();

@@ -4,6 +4,7 @@ mod goal;
 mod inbox;
 mod look_back;
 pub(crate) mod plan;
+mod problem;
 pub(crate) mod registry;
 pub(crate) mod settle;
 mod tool;

@@ -76,7 +76,7 @@ async fn answer_calls(reply: &mut Reply, context: &mut InternalContext<'_>) {
                 call.planned.messages = context.read.get(known..).unwrap_or_default().to_vec();
                 (call.planned.answer, call.planned.once) = (Some(answer), tool.purpose() == Purpose::LookBack);
             }
-            Err(problem) => call.planned.problem = Some(problem),
+            Err(problem) => call.planned.problem = Some(problem.to_string()),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What an internal tool is, and what it answers from.
 
+use crate::internal::problem::BadCall;
 use mainpath_core::{Goals, Log, State};
 use mainpath_store::ScopedStore;
 use mainpath_tools::{Fut, Tools};
@@ -32,7 +33,7 @@ pub(crate) trait InternalTool: Sync {
         &'a self,
         arguments: &'a str,
         context: &'a mut InternalContext<'_>,
-    ) -> Fut<'a, Result<String, String>>;
+    ) -> Fut<'a, Result<String, BadCall>>;
 }
 
 /// What internal tools answer from, and what the calls of one answer have changed so far.
@@ -59,8 +60,8 @@ pub(crate) struct InternalContext<'a> {
 
 impl InternalContext<'_> {
     /// Reads the arguments of a call. Errors: what is wrong with them, for the model.
-    pub fn read<T: DeserializeOwned>(&self, tool: &str, arguments: &str) -> Result<T, String> {
-        let value = self.tools.arguments(tool, arguments).map_err(|problem| problem.text)?;
-        serde_json::from_value(value).map_err(|error| format!("The arguments cannot be read: {error}."))
+    pub fn read<T: DeserializeOwned>(&self, tool: &str, arguments: &str) -> Result<T, BadCall> {
+        let value = self.tools.arguments(tool, arguments)?;
+        Ok(serde_json::from_value(value)?)
     }
 }

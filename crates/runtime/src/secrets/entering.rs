@@ -1,5 +1,6 @@
 //! Where text enters: what is said, asked, answered and returned.
 
+use super::error::SecretInSpec;
 use super::escapes::Escapes;
 use super::vault::Vault;
 use base64::Engine;
@@ -153,25 +154,20 @@ impl Vault {
     }
 
     /// Redacts what an agent is. Errors: an address that must stay as it is holds a secret.
-    pub(crate) fn redact_spec(&self, spec: &mut Spec) -> Result<(), String> {
+    pub(crate) fn redact_spec(&self, spec: &mut Spec) -> Result<(), SecretInSpec> {
         let models = std::iter::once(&spec.model).chain(spec.fallback.iter().map(|fallback| &fallback.model));
         let what = models.map(|model| ("the model", model)).chain([("the workspace", &spec.workspace)]);
         for (what, name) in what {
             let shown = self.redact(name);
             if shown != *name {
-                return Err(format!(
-                    "the name of {what} holds a secret ({shown}), and names are recorded: use one without, a key belongs into \
-                     its variable"
-                ));
+                return Err(SecretInSpec::Name { what, shown });
             }
         }
         if let Some(rule) = spec.rules.texts().find(|rule| self.has_secret(rule)) {
             // One may be a whole file.
             let hidden = self.redact(rule);
             let shown = hidden.lines().find(|line| line.contains("{{secret:")).unwrap_or_default();
-            return Err(format!(
-                "a rule holds a secret ({shown}), and rules are recorded: use a pattern without it, such as *"
-            ));
+            return Err(SecretInSpec::Rule { shown: shown.into() });
         }
         self.redact_belonging(&mut spec.name, &mut spec.relations);
         spec.instructions = self.redact(&spec.instructions);

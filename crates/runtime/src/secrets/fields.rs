@@ -1,5 +1,6 @@
 //! Configured places in JSON, whose values nobody is to see: found in arguments and outputs as they come.
 
+use super::error::{BadForm, BadPath};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
@@ -32,12 +33,12 @@ const MOST_STEPS: usize = 32;
 impl Field {
     /// Reads a path: `$`, then `.name`, `['name']`, `[0]`, `[*]` or `.*`; `..` before a name leads to any depth. Errors: what is
     /// wrong with it, and where.
-    pub fn new(path: &str) -> Result<Field, String> {
-        let mut rest = path.strip_prefix('$').ok_or_else(|| format!("the path {path:?} must begin with '$'"))?;
+    pub fn new(path: &str) -> Result<Field, BadForm> {
+        let bad = |problem| BadForm::Path { path: path.into(), problem };
+        let mut rest = path.strip_prefix('$').ok_or_else(|| bad(BadPath::NoRoot))?;
         let mut steps = Vec::new();
         while !rest.is_empty() {
-            let wrong =
-                |wanted: &str| Err(format!("the path {path:?}, byte {}: expected {wanted}", path.len() - rest.len()));
+            let wrong = |wanted| Err(bad(BadPath::Expected { at: path.len() - rest.len(), wanted }));
             let deep = rest.starts_with("..");
             let after = rest.strip_prefix("..").or_else(|| rest.strip_prefix('.'));
             let (to, behind) = match after.unwrap_or(rest) {
@@ -59,9 +60,9 @@ impl Field {
             rest = behind;
         }
         match steps.len() {
-            0 => Err(format!("the path {path:?} names everything; name a value, such as $.password")),
+            0 => Err(bad(BadPath::Everything)),
             1..=MOST_STEPS => Ok(Field { path: path.into(), steps }),
-            _ => Err(format!("the path {path:?} has more than {MOST_STEPS} steps")),
+            _ => Err(bad(BadPath::TooLong(MOST_STEPS))),
         }
     }
 
@@ -411,7 +412,7 @@ mod tests {
 
     #[test]
     fn what_is_no_path_is_refused_with_its_place() {
-        let problem = |path: &str| Field::new(path).unwrap_err();
+        let problem = |path: &str| Field::new(path).unwrap_err().to_string();
         assert_eq!(problem("headers"), "the path \"headers\" must begin with '$'");
         assert_eq!(problem("$"), "the path \"$\" names everything; name a value, such as $.password");
         assert_eq!(problem("$.a."), "the path \"$.a.\", byte 3: expected a name after the dot");

@@ -20,6 +20,7 @@
 
 mod encoded;
 mod entering;
+mod error;
 mod escapes;
 mod fields;
 mod flow;
@@ -33,6 +34,7 @@ mod tokens;
 mod vault;
 
 pub(crate) use entering::is_json;
+pub use error::{BadForm, BadPath, SecretInSpec};
 pub(crate) use flow::{Flow, Kind};
 pub(crate) use vault::Granted;
-pub use vault::{BadForm, Vault};
+pub use vault::Vault;

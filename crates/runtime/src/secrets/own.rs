@@ -1,5 +1,6 @@
 //! Formats of one's own: regular expressions of the configuration.
 
+use super::error::BadForm;
 use super::look::Look;
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::meta::Regex;
@@ -15,16 +16,17 @@ pub(super) struct Own {
 }
 
 impl Own {
-    /// Reads an expression. Errors: what is wrong with it, in words.
-    pub fn new(pattern: &str) -> Result<Own, String> {
+    /// Reads an expression. Errors: it is invalid, or matches the empty text.
+    pub fn new(pattern: &str) -> Result<Own, BadForm> {
         let why = |error: &dyn std::error::Error| {
             let cause = error.source().map_or_else(|| error.to_string(), ToString::to_string);
             // The last line says it; those before draw where.
-            format!("no regular expression: {}", cause.lines().last().unwrap_or_default().trim_start_matches("error: "))
+            let cause = cause.lines().last().unwrap_or_default().trim_start_matches("error: ").into();
+            BadForm::Expression { cause }
         };
         let regex = Regex::new(pattern).map_err(|error| why(&error))?;
         if regex.is_match("") {
-            return Err("an expression that matches the empty text would match everywhere".into());
+            return Err(BadForm::MatchesEmpty);
         }
         let config = DFA::config().unicode_word_boundary(true);
         let walk = DFA::builder().configure(config).build(pattern).map_err(|error| why(&error))?;

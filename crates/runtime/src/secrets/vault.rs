@@ -1,6 +1,7 @@
 //! The vault: the secrets that are known by name, the forms in which others are found, and the search for both.
 
 use super::encoded::{REACH, begins_across, split, written};
+use super::error::BadForm;
 use super::fields::{Cutter, Field};
 use super::look::Look;
 use super::own::Own;
@@ -14,11 +15,6 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// Why a form of secrets cannot be used, in words for its author.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct BadForm(String);
 
 /// The secrets that are known by name, and the forms in which others are found. Cheap to clone.
 #[derive(Clone)]
@@ -139,8 +135,7 @@ impl Vault {
     /// The same without a kind of secret. Errors: there is no such kind.
     pub fn without(mut self, kind: &str) -> Result<Vault, BadForm> {
         if !Vault::kinds().contains(&kind) {
-            let known = Vault::kinds().join(", ");
-            return Err(BadForm(format!("there is no kind {kind:?} of secret; there are: {known}")));
+            return Err(BadForm::UnknownKind { kind: kind.into(), known: Vault::kinds() });
         }
         let known = Arc::make_mut(&mut self.0);
         known.anchors.retain(|anchor| anchor.kind() != kind);
@@ -148,17 +143,17 @@ impl Vault {
         Ok(self)
     }
 
-    /// The same, and what matches this regular expression is a secret. Errors: it is none, in words.
+    /// The same, and what matches this regular expression is a secret. Errors: it is invalid, or matches the empty text.
     pub fn with_pattern(mut self, pattern: &str) -> Result<Vault, BadForm> {
-        let own = Own::new(pattern).map_err(BadForm)?;
+        let own = Own::new(pattern)?;
         Arc::make_mut(&mut self.0).own.push(Arc::new(own));
         Ok(self)
     }
 
     /// The same, and in the arguments and the JSON outputs of tools the values at this place, such as `$..password`, are left
-    /// out. Errors: it is no path, in words.
+    /// out. Errors: it is not a valid path.
     pub fn with_path(mut self, path: &str) -> Result<Vault, BadForm> {
-        let field = Field::new(path).map_err(BadForm)?;
+        let field = Field::new(path)?;
         let known = Arc::make_mut(&mut self.0);
         known.fields = known.fields.iter().cloned().chain([field]).collect();
         Ok(self)

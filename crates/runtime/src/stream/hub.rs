@@ -2,7 +2,7 @@
 
 use crate::stream::audience::{Audience, Listener};
 use crate::stream::so_far::{Piece, SoFar};
-use mainpath_core::{Effect, EffectKey, Input, InputKind};
+use mainpath_core::{Effect, EffectKey, Input, InputKind, Refusal};
 use mainpath_tools::{Processes, Snapshot};
 use mainpath_types::{CallId, Delta, Event};
 use std::collections::BTreeMap;
@@ -139,8 +139,8 @@ struct Busy {
 /// the answer; without one it does nothing.
 pub(crate) struct Announced {
     pub what: InputKind,
-    /// Whether it is on record, or one line that says why not.
-    pub recorded: oneshot::Sender<Result<(), String>>,
+    /// Reports that it is on record, or that the state refuses it.
+    pub recorded: oneshot::Sender<Result<(), Refusal>>,
 }
 
 /// The right to drive a trace in this process. It ends when this is dropped, however that comes about.

@@ -23,12 +23,12 @@ struct Speaker {
 }
 
 impl ContextHook for Speaker {
-    fn text<'a>(&'a self, trace: &'a Value) -> Fut<'a, Result<String, String>> {
+    fn text<'a>(&'a self, trace: &'a Value) -> Fut<'a, Result<String, HookError>> {
         Box::pin(async move {
             self.told.lock().unwrap().push(trace.clone());
             match self.does {
                 Does::Say(text) => Ok(text.into()),
-                Does::Fail => Err("no news today".into()),
+                Does::Fail => Err(HookError::failed("no news today")),
                 Does::Panic => panic!("a defect of the hook"),
                 Does::Hang => std::future::pending().await,
             }

@@ -170,8 +170,9 @@ async fn a_request_that_cannot_be_made_costs_nothing_and_calls_run_without_the_m
         let models = TestModels(std::sync::Arc::clone(&place.brain));
         struct Gone(TestModels);
         impl Models for Gone {
-            fn find(&self, model: &str) -> Result<std::sync::Arc<dyn mainpath_providers::Provider>, String> {
-                if model == "brain" { Err("there is no key for brain".into()) } else { self.0.find(model) }
+            fn find(&self, model: &str) -> Result<std::sync::Arc<dyn mainpath_providers::Provider>, NoModel> {
+                let gone = || std::io::Error::other("there is no key for brain");
+                if model == "brain" { Err(NoModel::Host(std::sync::Arc::new(gone()))) } else { self.0.find(model) }
             }
         }
         Runtime::new(Config { models: std::sync::Arc::new(Gone(models)), ..place.config() })

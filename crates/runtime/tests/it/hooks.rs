@@ -17,14 +17,14 @@ struct Teller {
 }
 
 impl HookRunner for Teller {
-    fn run<'a>(&'a self, event: &'a Value) -> Fut<'a, Result<Value, String>> {
+    fn run<'a>(&'a self, event: &'a Value) -> Fut<'a, Result<Value, HookError>> {
         Box::pin(async move {
             self.told.lock().unwrap().push(event.clone());
             let answer = (self.answer)(event);
             if answer == Ok(json!("hang")) {
                 std::future::pending::<()>().await;
             }
-            answer
+            answer.map_err(HookError::failed)
         })
     }
 }

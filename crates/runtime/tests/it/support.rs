@@ -219,11 +219,11 @@ impl Provider for Brain {
 pub struct TestModels(pub Arc<Brain>);
 
 impl Models for TestModels {
-    fn find(&self, model: &str) -> Result<Arc<dyn Provider>, String> {
+    fn find(&self, model: &str) -> Result<Arc<dyn Provider>, NoModel> {
         if model.starts_with("brain") {
             return Ok(Arc::clone(&self.0) as Arc<dyn Provider>);
         }
-        resolve(model, &|_| None).map_err(|error| error.to_string())
+        Ok(resolve(model, &|_| None)?)
     }
 }
 

@@ -116,7 +116,7 @@ impl Wait {
 struct Silent(Arc<AtomicU32>);
 
 impl HookRunner for Silent {
-    fn run<'a>(&'a self, _: &'a Value) -> Fut<'a, Result<Value, String>> {
+    fn run<'a>(&'a self, _: &'a Value) -> Fut<'a, Result<Value, HookError>> {
         self.0.fetch_add(1, Ordering::SeqCst);
         Box::pin(pending())
     }
@@ -134,7 +134,7 @@ impl DynTool for Silent {
 }
 
 impl mainpath_runtime::ContextHook for Silent {
-    fn text<'a>(&'a self, _: &'a Value) -> Fut<'a, Result<String, String>> {
+    fn text<'a>(&'a self, _: &'a Value) -> Fut<'a, Result<String, HookError>> {
         self.0.fetch_add(1, Ordering::SeqCst);
         Box::pin(pending())
     }
