@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::num::ParseIntError;
 use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -174,12 +175,18 @@ fn fitting(name: &str) -> String {
     name.chars().take(190).map(|letter| if fits(letter) { letter } else { '-' }).collect()
 }
 
-/// A name that cannot be a file name, a path segment or an id.
+/// A name that cannot be a file name, a path segment or an id. Each case holds its beginning.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{0:?} is not a valid id: 1 to 200 characters out of letters, digits, '-', '_', '.', '@', not starting with '.'"
-)]
-pub struct BadName(String);
+pub enum BadName {
+    /// The name of something on this machine.
+    #[error("{0:?} is not a valid id: {NAMES}")]
+    Local(String),
+    /// The name of a trace on another machine: its host, its port or its id is invalid.
+    #[error("{0:?} is not a valid id: {NAMES}")]
+    Remote(String),
+}
+
+const NAMES: &str = "1 to 200 characters out of letters, digits, '-', '_', '.', '@', not starting with '.'";
 
 fn is_name(text: &str) -> bool {
     let allowed = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_' | b'.' | b'@');
@@ -187,14 +194,14 @@ fn is_name(text: &str) -> bool {
 }
 
 fn check_name(text: &str) -> Result<(), BadName> {
-    if is_name(text) { Ok(()) } else { Err(BadName(text.chars().take(80).collect())) }
+    if is_name(text) { Ok(()) } else { Err(BadName::Local(text.chars().take(80).collect())) }
 }
 
 fn check_trace(text: &str) -> Result<(), BadName> {
     let Some((host, id)) = text.strip_prefix(REMOTE).and_then(|rest| rest.split_once('/')) else {
         return check_name(text);
     };
-    let bad = || BadName(text.chars().take(80).collect());
+    let bad = || BadName::Remote(text.chars().take(80).collect());
     let (name, port) = host.split_once(':').map_or((host, None), |(name, port)| (name, Some(port)));
     let is_host_letter = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, b'-' | b'.');
     let is_host = (1..=253).contains(&name.len()) && !name.starts_with('.') && name.bytes().all(is_host_letter);
@@ -238,17 +245,24 @@ impl fmt::Display for CallId {
     }
 }
 
-/// Text that is no call id.
+/// Text that is not a call id. Each case holds its beginning.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a call id: expected MESSAGE.INDEX, such as 12.0")]
-pub struct BadCallId(String);
+pub enum BadCallId {
+    /// It has no dot.
+    #[error("{0:?} is not a call id: expected MESSAGE.INDEX, such as 12.0")]
+    NoDot(String),
+    /// One of its parts is not a number, or is too large.
+    #[error("{0:?} is not a call id: expected MESSAGE.INDEX, such as 12.0")]
+    Number(String, #[source] ParseIntError),
+}
 
 impl FromStr for CallId {
     type Err = BadCallId;
     fn from_str(text: &str) -> Result<Self, BadCallId> {
-        let bad = || BadCallId(text.chars().take(40).collect());
-        let (seq, index) = text.split_once('.').ok_or_else(bad)?;
-        Ok(CallId { seq: Seq(seq.parse().map_err(|_| bad())?), index: index.parse().map_err(|_| bad())? })
+        let beginning = || text.chars().take(40).collect();
+        let bad = |error| BadCallId::Number(beginning(), error);
+        let (seq, index) = text.split_once('.').ok_or_else(|| BadCallId::NoDot(beginning()))?;
+        Ok(CallId { seq: Seq(seq.parse().map_err(bad)?), index: index.parse().map_err(bad)? })
     }
 }
 
@@ -287,13 +301,18 @@ impl BlobHash {
     }
 }
 
+/// Text that is not the hash of a blob.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a blob hash is 64 lower-case hex digits")]
+pub struct BadBlobHash;
+
 impl TryFrom<String> for BlobHash {
-    type Error = String;
-    fn try_from(text: String) -> Result<Self, String> {
+    type Error = BadBlobHash;
+    fn try_from(text: String) -> Result<Self, BadBlobHash> {
         if text.len() == 64 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)) {
             return Ok(BlobHash(text.into()));
         }
-        Err("a blob hash is 64 lower-case hex digits".into())
+        Err(BadBlobHash)
     }
 }
 
