@@ -6,7 +6,7 @@ use crate::checks::{Named, blob_hash, check_blob, check_name, newest_first, one_
 use crate::line::{HeadHash, Salts};
 use crate::log;
 use crate::memory_log::MemoryLog;
-use crate::report::Report;
+use crate::report::{BlobFault, Report};
 use crate::scheduler::{Clock, LocalScheduler, Scheduler, system_clock};
 use crate::store::{
     Appended, Collected, Fut, Hold, Lease, Letter, Mail, Opened, Owner, ReadLog, Refused, Scope, Store, StoreError,
@@ -322,9 +322,9 @@ impl Store for MemoryStore {
             let tables = self.shared.tables();
             report.look_at_blobs(&blobs_of(&scan.events), |hash| {
                 let held = tables.blobs.get(&(scope.tenant.clone(), hash.clone()));
-                let (bytes, _) = held.ok_or("it is missing")?;
+                let (bytes, _) = held.ok_or(BlobFault::Missing)?;
                 let is_it = blob_hash(bytes).is_ok_and(|own| own == *hash);
-                is_it.then_some(bytes.len() as u64).ok_or_else(|| "its content is not what its name says".into())
+                is_it.then_some(bytes.len() as u64).ok_or(BlobFault::Other)
             });
             report
         }))

@@ -4,9 +4,24 @@ use crate::error::Damage;
 use crate::line::HeadHash;
 use mainpath_types::{BlobHash, EventId, MailId};
 use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::Builder;
+
+/// What is wrong with a blob.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BlobFault {
+    #[error("it is missing")]
+    Missing,
+    #[error("it cannot be read: {0}")]
+    Unreadable(#[from] io::Error),
+    #[error("{} holds {size} bytes that are not what its name says", path.display())]
+    Changed { path: PathBuf, size: u64 },
+    #[error("its content is not what its name says")]
+    Other,
+}
 
 /// What a check of a trace found. All is well if there is neither `damage` nor a fault; `unchecked` says what the check cannot
 /// know.
@@ -46,7 +61,7 @@ impl Report {
     pub(crate) fn look_at_blobs(
         &mut self,
         named: &BTreeMap<BlobHash, EventId>,
-        look: impl Fn(&BlobHash) -> Result<u64, String> + Sync,
+        look: impl Fn(&BlobHash) -> Result<u64, BlobFault> + Sync,
     ) {
         let named: Vec<(&BlobHash, &EventId)> = named.iter().collect();
         let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));

@@ -3,6 +3,7 @@
 use super::layout::{Layout, make_dir_durably, open_or_make, sync_dir, write_whole};
 use crate::checks::{blob_hash, check_blob, hash_text};
 use crate::regular::read_regular;
+use crate::report::BlobFault;
 use crate::store::StoreError;
 use mainpath_types::{BlobHash, TenantId};
 use rustix::fs::{FlockOperation, flock};
@@ -39,11 +40,11 @@ pub(crate) fn put(layout: &Layout, tenant: &TenantId, bytes: &[u8]) -> Result<Bl
 }
 
 /// A blob's size, if it is there and what its name says; it is read in pieces. Errors: what is wrong with it.
-pub(crate) fn check(layout: &Layout, tenant: &TenantId, hash: &BlobHash) -> Result<u64, String> {
+pub(crate) fn check(layout: &Layout, tenant: &TenantId, hash: &BlobHash) -> Result<u64, BlobFault> {
     let path = folder(layout, tenant, hash).join(hash.as_str());
     let mut file = match File::open(&path) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Err("it is missing".into()),
-        Err(e) => return Err(format!("it cannot be read: {e}")),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(BlobFault::Missing),
+        Err(e) => return Err(e.into()),
         Ok(file) => file,
     };
     let (mut sum, mut size, mut window) = (Sha256::new(), 0, vec![0; 256 << 10]);
@@ -51,7 +52,7 @@ pub(crate) fn check(layout: &Layout, tenant: &TenantId, hash: &BlobHash) -> Resu
         let read = match file.read(&mut window) {
             Ok(0) => break,
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            Err(e) => return Err(format!("it cannot be read: {e}")),
+            Err(e) => return Err(e.into()),
             Ok(read) => read,
         };
         sum.update(window.get(..read).unwrap_or_default());
@@ -59,7 +60,7 @@ pub(crate) fn check(layout: &Layout, tenant: &TenantId, hash: &BlobHash) -> Resu
     }
     match hash_text(&sum.finalize().into()) == hash.as_str() {
         true => Ok(size),
-        false => Err(format!("{} holds {size} bytes that are not what its name says", path.display())),
+        false => Err(BlobFault::Changed { path, size }),
     }
 }
 

@@ -81,7 +81,7 @@ pub(crate) fn post(
         return Ok(id);
     }
     let last = match last {
-        Some(line) => parse(&line).map_err(|problem| damaged(&file, &path, end, problem))?.id,
+        Some(line) => parse(&line).map_err(|problem| damaged(&file, &path, end, &problem))?.id,
         None => 0,
     };
     // Where a mailbox has lost its end, what comes next must not have the number of something that was read long ago.
@@ -116,7 +116,7 @@ fn sent_before(file: &File, path: &Path, end: u64, once: &Once, trace: &TraceId)
         tail(file, end, |_| false).map_err(|e| StoreError::io(format!("read {}", path.display()), e))?;
     for line in bytes.split_inclusive(|b| *b == b'\n') {
         at += line.len() as u64;
-        let read = parse(line).map_err(|problem| damaged(file, path, at, problem))?;
+        let read = parse(line).map_err(|problem| damaged(file, path, at, &problem))?;
         if let Some(known) = read.once.as_deref().filter(|known| known.key == once.key) {
             return known.is_again(once, trace, read.id).map(Some);
         }
@@ -145,7 +145,7 @@ pub(crate) fn read(
     let mut mail = Vec::new();
     for line in bytes.split_inclusive(|b| *b == b'\n') {
         at += line.len() as u64;
-        let read = parse(line).map_err(|problem| damaged(&file, &path, at, problem))?;
+        let read = parse(line).map_err(|problem| damaged(&file, &path, at, &problem))?;
         if read.id > after {
             let body = read.body.get().to_owned();
             let (from, once) = (read.from.into_owned(), read.once.map(Cow::into_owned));
@@ -155,15 +155,26 @@ pub(crate) fn read(
     Ok(mail)
 }
 
-fn parse(line: &[u8]) -> Result<Line<'_>, String> {
+/// What is wrong with a line of a mailbox.
+#[derive(Debug, thiserror::Error)]
+enum BadEntry {
+    #[error("no mailbox entry: it has half of a character, or more than 127 levels")]
+    NotStrict,
+    #[error("no mailbox entry: {0}")]
+    Json(#[from] serde_json::Error),
+    #[error("entry {0} was changed: its checksum does not match")]
+    Changed(MailId),
+}
+
+fn parse(line: &[u8]) -> Result<Line<'_>, BadEntry> {
     if !is_strict(line) {
-        return Err("no mailbox entry: it has half of a character, or more than 127 levels".into());
+        return Err(BadEntry::NotStrict);
     }
-    let line: Line<'_> = serde_json::from_slice(line).map_err(|e| format!("no mailbox entry: {e}"))?;
+    let line: Line<'_> = serde_json::from_slice(line)?;
     // An erasure may have broken off before it sealed the entry anew.
     match line.sum.is_none() || line.is_sealed() || line.body.get() == BLANK {
         true => Ok(line),
-        false => Err(format!("entry {} was changed: its checksum does not match", line.id)),
+        false => Err(BadEntry::Changed(line.id)),
     }
 }
 
@@ -239,7 +250,7 @@ pub(crate) fn check(path: &Path) -> Result<Checked, StoreError> {
 }
 
 /// The line that ends at `end` is bad.
-fn damaged(file: &File, path: &Path, end: u64, problem: String) -> StoreError {
+fn damaged(file: &File, path: &Path, end: u64, problem: &BadEntry) -> StoreError {
     let count = |e: io::Error| StoreError::io(format!("read {}", path.display()), e);
     let bytes = match super::bytes::bytes_from(file, 0) {
         Ok(bytes) => bytes,
@@ -247,7 +258,7 @@ fn damaged(file: &File, path: &Path, end: u64, problem: String) -> StoreError {
     };
     let end = usize::try_from(end).unwrap_or(usize::MAX).min(bytes.len());
     let line = memchr::memchr_iter(b'\n', bytes.get(..end).unwrap_or_default()).count() as u64;
-    StoreError::Damaged(Damage { file: path.display().to_string(), line, problem })
+    StoreError::Damaged(Damage { file: path.display().to_string(), line, problem: problem.to_string() })
 }
 
 /// Takes the bodies of entries out, in their places: whoever has the file open to add to it may go on.
