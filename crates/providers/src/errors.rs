@@ -4,6 +4,7 @@ use crate::mended::mended;
 use crate::words::{error, one_line, readable};
 use mainpath_types::{ModelError, ModelErrorKind};
 use serde_json::Value;
+use std::ops::RangeInclusive;
 
 /// What a server says about an error, as far as it says anything.
 #[derive(Default)]
@@ -92,81 +93,149 @@ fn said(value: &Value) -> Said {
     Said { message: one_line(&message, 300), codes, status, retry_after_ms: delay.and_then(milliseconds) }
 }
 
-/// Codes of filters: of Chat Completions, and of a failed response (`openai` 3.54.0, `types/responses/response_error.py`).
-const CONTENT_CODES: [&str; 5] = [
-    "content_filter",
-    "content_policy_violation",
-    "image_content_policy_violation",
-    "bio_policy",
-    "misalignment_policy_violation",
-];
-
-/// What OpenAI and Anthropic say beside a status for too many requests when an account has reached its limit.
-const NO_CREDIT: [&str; 4] = [
-    "insufficient_quota",
-    "billing_hard_limit_reached",
-    "contract_spend_limit_reached",
-    "enforced_spend_limit_reached",
-];
-
-fn meaning(status: u16, said: &Said) -> ModelError {
-    use ModelErrorKind::*;
-    let code = |wanted: &[&str]| said.codes.iter().any(|code| wanted.contains(&code.as_str()));
-    let words = said.message.to_lowercase();
-    let (kind, what) = if code(&NO_CREDIT) {
-        // Waiting does not help, so this is no rate limit.
-        (BadRequest, "the account has no credit left; add credit or use another key")
-    } else if code(&CONTENT_CODES) {
-        (ContentFilter, "the server's content filter refused the request")
-    } else if matches!(status, 400 | 413 | 422 | 500) && is_overflow(&said.codes, &words) || status == 413 {
-        (Overflow, "the request is larger than the model's window")
-    } else if code(&["rate_limit_exceeded", "rate_limit_error"]) {
-        (RateLimit, "too many requests; wait a little")
-    } else if code(&["overloaded_error", "engine_overloaded", "server_is_overloaded"]) {
-        (Overloaded, "the server is over capacity")
-    } else if code(&["invalid_api_key", "api_key_invalid", "authentication_error"]) {
-        (Auth, "the server does not accept the key")
-    } else {
-        match status {
-            401 => (Auth, "the server does not accept the key, or needs one"),
-            402 => (BadRequest, "the account has no credit left; add credit or use another key"),
-            403 => (Auth, "the key has no permission for this"),
-            404 => {
-                (NotFound, "no such model or address; check the model's name and the base URL (it often ends in /v1)")
-            }
-            408 | 504 => (Timeout, "the server timed out"),
-            429 => (RateLimit, "too many requests; wait a little"),
-            503 | 529 => (Overloaded, "the server is over capacity"),
-            500..=599 => (Server, "the server failed"),
-            300..=399 => {
-                (BadRequest, "the server redirects, and Mainpath does not follow; use the address it points to")
-            }
-            _ => (BadRequest, "the server does not accept the request"),
-        }
-    };
-    let message = if said.message.is_empty() { what.to_owned() } else { format!("{what}: {}", said.message) };
-    ModelError { retry_after_ms: said.retry_after_ms, ..error(kind, message) }
+/// What a status, a code or the words of a server mean.
+struct Row {
+    /// The statuses that it is for; empty for any.
+    on: &'static [RangeInclusive<u16>],
+    /// The codes that it is for, in lower case.
+    codes: &'static [&'static str],
+    /// The words that it is for, in lower case, where there is no such code. Without both, the status is enough.
+    words: &'static [&'static str],
+    kind: ModelErrorKind,
+    /// What it means, and what to do.
+    what: &'static str,
 }
 
-/// `context_length_exceeded` is OpenAI's code; the words are those of vLLM, llama.cpp, LM Studio, Ollama, Gemini and
-/// gateways, which have no common code.
-fn is_overflow(codes: &[String], words: &str) -> bool {
-    let by_code = ["context_length_exceeded", "exceed_context_size_error", "string_above_max_length"];
-    let by_words = [
-        "maximum context length",
-        "context length exceeded",
-        "exceeds the context",
-        "exceed the context",
-        "exceed context limit",
-        "exceeds the available context",
-        "larger than the context",
-        "greater than the context length",
-        "context window",
-        "context size",
-        "prompt is too long",
-        "input is too long",
-        "too many tokens",
-        "exceeds the maximum number of tokens",
-    ];
-    codes.iter().any(|code| by_code.contains(&code.as_str())) || by_words.iter().any(|part| words.contains(part))
+impl Row {
+    const fn of_codes(codes: &'static [&'static str], kind: ModelErrorKind, what: &'static str) -> Row {
+        Row { on: &[], codes, words: &[], kind, what }
+    }
+
+    const fn of_status(on: &'static [RangeInclusive<u16>], kind: ModelErrorKind, what: &'static str) -> Row {
+        Row { on, codes: &[], words: &[], kind, what }
+    }
+
+    /// `words`: the message in lower case.
+    fn fits(&self, status: u16, said: &Said, words: &str) -> bool {
+        let on = self.on.is_empty() || self.on.iter().any(|range| range.contains(&status));
+        on && (self.codes.is_empty() && self.words.is_empty()
+            || said.codes.iter().any(|code| self.codes.contains(&code.as_str()))
+            || self.words.iter().any(|part| words.contains(part)))
+    }
+}
+
+const NO_CREDIT: &str = "the account has no credit left; add credit or use another key";
+const TOO_LARGE: &str = "the request is larger than the model's window";
+const TOO_MANY: &str = "too many requests; wait a little";
+const FULL: &str = "the server is over capacity";
+
+/// The one place where the codes and words of vendors are read. The first row that fits counts.
+static TABLE: [Row; 17] = {
+    use ModelErrorKind::*;
+    [
+        // OpenAI and Anthropic send these with status 429 when an account has reached its limit. Waiting does not help, so this is
+        // not a rate limit.
+        Row::of_codes(
+            &[
+                "insufficient_quota",
+                "billing_hard_limit_reached",
+                "contract_spend_limit_reached",
+                "enforced_spend_limit_reached",
+            ],
+            BadRequest,
+            NO_CREDIT,
+        ),
+        // Of Chat Completions, and of a failed response (`openai` 3.54.0, `types/responses/response_error.py`).
+        Row::of_codes(
+            &[
+                "content_filter",
+                "content_policy_violation",
+                "image_content_policy_violation",
+                "bio_policy",
+                "misalignment_policy_violation",
+            ],
+            ContentFilter,
+            "the server's content filter refused the request",
+        ),
+        // `context_length_exceeded` is OpenAI's code; the words are those of vLLM, llama.cpp, LM Studio, Ollama, Gemini and
+        // gateways, which have no common code.
+        Row {
+            on: &[400..=400, 413..=413, 422..=422, 500..=500],
+            codes: &["context_length_exceeded", "exceed_context_size_error", "string_above_max_length"],
+            words: &[
+                "maximum context length",
+                "context length exceeded",
+                "exceeds the context",
+                "exceed the context",
+                "exceed context limit",
+                "exceeds the available context",
+                "larger than the context",
+                "greater than the context length",
+                "context window",
+                "context size",
+                "prompt is too long",
+                "input is too long",
+                "too many tokens",
+                "exceeds the maximum number of tokens",
+            ],
+            kind: Overflow,
+            what: TOO_LARGE,
+        },
+        Row::of_status(&[413..=413], Overflow, TOO_LARGE),
+        Row::of_codes(&["rate_limit_exceeded", "rate_limit_error"], RateLimit, TOO_MANY),
+        Row::of_codes(&["overloaded_error", "engine_overloaded", "server_is_overloaded"], Overloaded, FULL),
+        Row::of_codes(
+            &["invalid_api_key", "api_key_invalid", "authentication_error"],
+            Auth,
+            "the server does not accept the key",
+        ),
+        Row::of_status(&[401..=401], Auth, "the server does not accept the key, or needs one"),
+        Row::of_status(&[402..=402], BadRequest, NO_CREDIT),
+        Row::of_status(&[403..=403], Auth, "the key has no permission for this"),
+        Row::of_status(
+            &[404..=404],
+            NotFound,
+            "no such model or address; check the model's name and the base URL (it often ends in /v1)",
+        ),
+        Row::of_status(&[408..=408, 504..=504], Timeout, "the server timed out"),
+        Row::of_status(&[429..=429], RateLimit, TOO_MANY),
+        Row::of_status(&[503..=503, 529..=529], Overloaded, FULL),
+        Row::of_status(&[500..=599], Server, "the server failed"),
+        Row::of_status(
+            &[300..=399],
+            BadRequest,
+            "the server redirects, and Mainpath does not follow; use the address it points to",
+        ),
+        Row::of_status(&[], BadRequest, "the server does not accept the request"),
+    ]
+};
+
+fn meaning(status: u16, said: &Said) -> ModelError {
+    let words = said.message.to_lowercase();
+    let [.., any] = &TABLE;
+    let Row { kind, what, .. } = TABLE.iter().find(|row| row.fits(status, said, &words)).unwrap_or(any);
+    let message = if said.message.is_empty() { (*what).to_owned() } else { format!("{what}: {}", said.message) };
+    ModelError { retry_after_ms: said.retry_after_ms, ..error(*kind, message) }
+}
+
+/// Why a server was not reached, as far as the HTTP client tells it in words alone.
+#[cfg(feature = "http")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unreached {
+    UnknownHost,
+    Proxy,
+    Other,
+}
+
+#[cfg(feature = "http")]
+impl Unreached {
+    /// Reads the words of `reqwest` and `hyper-util`, all causes together.
+    pub fn read(words: &str) -> Unreached {
+        let words = words.to_lowercase();
+        match words.contains("dns error") {
+            true => Unreached::UnknownHost,
+            false if words.contains("proxy") || words.contains("tunnel") => Unreached::Proxy,
+            false => Unreached::Other,
+        }
+    }
 }

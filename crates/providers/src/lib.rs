@@ -56,7 +56,7 @@ pub use openai_chat::OpenAiChat;
 pub use openai_responses::OpenAiResponses;
 pub use playback::Playback;
 pub use provider::{Call, Fut, Provider};
-pub use registry::{Abilities, BadAddress, BadTable, ModelFacts, ProviderProfile, Registry, WireFormat};
+pub use registry::{Abilities, BadAddress, BadEntry, BadTable, ModelFacts, ProviderProfile, Registry, WireFormat};
 pub use resolve::{ModelPlace, UnknownModel, resolve, wire_model};
 pub use script::{BadScript, Script, ScriptCall, ScriptFailure, ScriptTurn};
 pub use scripted::Scripted;

@@ -42,7 +42,41 @@ pub struct TracedHistory {
     pub from: Vec<Option<usize>>,
 }
 
-/// Why a text is no conversation: one line, what and where.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct BadHistory(pub String);
+/// Why a text is not a conversation. Messages and lines are counted from 1.
+#[derive(Debug, thiserror::Error)]
+pub enum BadHistory {
+    /// The text is not JSON.
+    #[error("it is not JSON: {0}")]
+    NotJson(serde_json::Error),
+    /// A line of JSON lines is not JSON.
+    #[error("line {line} is not JSON: {error}")]
+    BadLine {
+        /// The line.
+        line: usize,
+        /// The error of the parser.
+        error: serde_json::Error,
+    },
+    /// The JSON is not a list.
+    #[error("it is not a list of messages")]
+    NotAList,
+    /// The JSON is an object without a list of messages.
+    #[error("the object has no list of \"messages\", \"contents\" or \"input\"")]
+    NoList,
+    /// A message is not an object.
+    #[error("message {0} is not a JSON object")]
+    NotAnObject(usize),
+    /// A message is of another format than the one that was asked for.
+    #[error("message {0} is not of that format; --format auto tells the form of each message by itself")]
+    OtherFormat(usize),
+    /// A message has no role.
+    #[error("message {0} has no \"role\"")]
+    NoRole(usize),
+    /// No format has the role of a message.
+    #[error("message {message} has the unknown role {role:?}")]
+    UnknownRole {
+        /// The message.
+        message: usize,
+        /// The beginning of its role.
+        role: String,
+    },
+}

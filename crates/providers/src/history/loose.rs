@@ -51,8 +51,7 @@ pub(super) fn read(format: Option<HistoryFormat>, text: &str) -> Result<(Vec<Loo
         messages.push(Loose { speaker: Speaker::System, said, calls: Vec::new(), results: Vec::new() });
     }
     for (number, value) in (1..).zip(&list) {
-        let bad = |what: &str| BadHistory(format!("message {number} {what}"));
-        let Some(fields) = value.as_object() else { return Err(bad("is not a JSON object")) };
+        let Some(fields) = value.as_object() else { return Err(BadHistory::NotAnObject(number)) };
         let parts = fields.get("parts").and_then(Value::as_array);
         let typed = parts.is_some_and(|parts| parts.iter().any(|part| part.get("type").is_some()));
         let told = match (parts, typed) {
@@ -70,19 +69,19 @@ pub(super) fn read(format: Option<HistoryFormat>, text: &str) -> Result<(Vec<Loo
             Some(wanted) => told == wanted,
         };
         if !fits {
-            return Err(bad("is not of that format; --format auto tells the form of each message by itself"));
+            return Err(BadHistory::OtherFormat(number));
         }
         if let Some(found) = item(value, &mut notes) {
             messages.extend(found);
             continue;
         }
-        let role = fields.get("role").and_then(Value::as_str).ok_or_else(|| bad("has no \"role\""))?;
+        let role = fields.get("role").and_then(Value::as_str).ok_or(BadHistory::NoRole(number))?;
         let speaker = match role {
             "system" | "developer" => Speaker::System,
             "user" | "tool" | "function" => Speaker::User,
             "assistant" | "model" => Speaker::Assistant,
             other => {
-                return Err(bad(&format!("has the unknown role {:?}", other.chars().take(40).collect::<String>())));
+                return Err(BadHistory::UnknownRole { message: number, role: other.chars().take(40).collect() });
             }
         };
         let mut message = Loose { speaker, said: Vec::new(), calls: Vec::new(), results: Vec::new() };
@@ -139,18 +138,19 @@ fn list(given: &str, notes: &mut Notes) -> Result<(Vec<Value>, Vec<Vec<Part>>), 
             if fields.contains_key("role") || fields.contains_key("type") {
                 return Ok((vec![Value::Object(fields)], system));
             }
-            Err(BadHistory("the object has no list of \"messages\", \"contents\" or \"input\"".into()))
+            Err(BadHistory::NoList)
         }
-        Ok(_) => Err(BadHistory("it is not a list of messages".into())),
+        Ok(_) => Err(BadHistory::NotAList),
         Err(error) => {
             let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
             let is_object = |line: &&str| line.trim_start().starts_with('{');
             if lines.len() < 2 || !lines.iter().all(is_object) {
-                return Err(BadHistory(format!("it is not JSON: {error}")));
+                return Err(BadHistory::NotJson(error));
             }
-            let read = lines.iter().zip(1..).map(|(line, number)| {
-                serde_json::from_str(line).map_err(|error| BadHistory(format!("line {number} is not JSON: {error}")))
-            });
+            let read = lines
+                .iter()
+                .zip(1..)
+                .map(|(text, line)| serde_json::from_str(text).map_err(|error| BadHistory::BadLine { line, error }));
             Ok((read.collect::<Result<_, _>>()?, Vec::new()))
         }
     }

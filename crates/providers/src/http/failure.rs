@@ -1,6 +1,7 @@
 //! What a failed exchange means: one line with the address and what to do.
 
 use super::client::CONNECT_TIMEOUT;
+use crate::errors::Unreached;
 use crate::words::{error, innermost, one_line};
 use mainpath_types::{ModelError, ModelErrorKind};
 use std::error::Error;
@@ -41,15 +42,16 @@ pub(crate) fn before_answer(failure: &reqwest::Error, url: &str) -> ModelError {
         );
     }
     if failure.is_connect() {
-        let words = chain(failure);
-        let message = if cause::<io::Error>(failure).is_some_and(|e| e.kind() == io::ErrorKind::ConnectionRefused) {
-            format!("cannot reach {url}: connection refused; is the server running?")
-        } else if words.contains("dns error") {
-            format!("cannot reach {url}: its host name is not known ({why}); is the address right?")
-        } else if words.contains("proxy") || words.contains("tunnel") {
-            format!("cannot reach {url} through the proxy: {why}; check HTTP_PROXY, HTTPS_PROXY and NO_PROXY")
-        } else {
-            format!("cannot reach {url}: {why}; is the server running and reachable?")
+        let is_refused = cause::<io::Error>(failure).is_some_and(|e| e.kind() == io::ErrorKind::ConnectionRefused);
+        let message = match Unreached::read(&chain(failure)) {
+            _ if is_refused => format!("cannot reach {url}: connection refused; is the server running?"),
+            Unreached::UnknownHost => {
+                format!("cannot reach {url}: its host name is not known ({why}); is the address right?")
+            }
+            Unreached::Proxy => {
+                format!("cannot reach {url} through the proxy: {why}; check HTTP_PROXY, HTTPS_PROXY and NO_PROXY")
+            }
+            Unreached::Other => format!("cannot reach {url}: {why}; is the server running and reachable?"),
         };
         return error(Connection, message);
     }
@@ -70,7 +72,7 @@ fn chain(top: &(dyn Error + 'static)) -> String {
         words.push_str(&inner.to_string());
         here = inner.source();
     }
-    words.to_lowercase()
+    words
 }
 
 /// The answer had begun.

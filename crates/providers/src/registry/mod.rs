@@ -6,7 +6,7 @@ mod table;
 
 pub use facts::{Abilities, ModelFacts};
 pub use profile::{BadAddress, ProviderProfile, WireFormat};
-pub use table::BadTable;
+pub use table::{BadEntry, BadTable};
 
 use crate::endpoint::{Endpoint, Timeouts};
 use facts::ModelEntry;

@@ -2,7 +2,7 @@
 
 use super::facts::{Abilities, ModelEntry};
 use super::profile::{ProviderProfile, WireFormat};
-use crate::endpoint::{Endpoint, OutputLimit, Quirks};
+use crate::endpoint::{BadBaseUrl, Endpoint, OutputLimit, Quirks};
 use crate::words::one_line;
 use http::header::{HeaderName, HeaderValue};
 use mainpath_types::{Micros, Price};
@@ -31,15 +31,69 @@ pub enum BadTable {
         why: String,
     },
     /// Something in it is wrong.
-    #[error("{file}, line {line}: {what}")]
+    #[error("{file}, line {line}: {}", one_line(&what.to_string(), 300))]
     Wrong {
         /// The file.
         file: String,
         /// The line, from 1.
         line: usize,
         /// What is wrong, and what to do.
-        what: String,
+        what: BadEntry,
     },
+}
+
+/// What is wrong with an entry of a table.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadEntry {
+    /// It is not TOML, or lacks a field, or has one too many.
+    #[error("{problem}")]
+    Syntax {
+        /// What the parser reports, without the text of the file.
+        problem: String,
+    },
+    /// Another entry has the same provider.
+    #[error("the provider {0:?} is listed twice; remove one")]
+    ProviderTwice(String),
+    /// The name cannot be a provider's.
+    #[error("{0:?} is not a provider's name; use a-z, 0-9, - and _")]
+    ProviderName(String),
+    /// The name stands for models that are played.
+    #[error("the name {0:?} is taken; choose another")]
+    Taken(String),
+    /// The address is invalid.
+    #[error("the base_url of {provider:?} is wrong: {why}")]
+    BaseUrl {
+        /// The provider.
+        provider: String,
+        /// What is wrong with the address.
+        why: BadBaseUrl,
+    },
+    /// The name or the value of a header is invalid.
+    #[error("the header {header:?} of {provider:?} cannot be sent; correct it")]
+    Header {
+        /// The provider.
+        provider: String,
+        /// The header's name.
+        header: String,
+    },
+    /// A new provider has no wire format.
+    #[error(
+        "the provider {0:?} is new and lacks its wire format; add format = \"openai-chat\", \"openai-responses\", \
+         \"anthropic\" or \"gemini\""
+    )]
+    NoFormat(String),
+    /// The model's name does not begin with a provider.
+    #[error("{0:?} names no known provider; write PROVIDER:MODEL, as --model takes it")]
+    NoProvider(String),
+    /// The model's name has a wildcard in the middle.
+    #[error("{0:?} has a * that is not at the end; only there it matches anything")]
+    Wildcard(String),
+    /// Another entry has the same model.
+    #[error("the model {0:?} is listed twice; remove one")]
+    ModelTwice(String),
+    /// A size of the model is 0.
+    #[error("the model {0:?} has size 0; give a size above 0, or leave it out")]
+    NoSize(String),
 }
 
 /// A file's name and text; `None` if it is not there.
@@ -118,10 +172,10 @@ pub(super) fn providers(file: &str, text: &str, known: &mut Vec<ProviderProfile>
     for entry in table.provider {
         let at = entry.span().start;
         let entry = entry.into_inner();
-        let wrong = |what: String| wrong(file, text, at, &what);
+        let wrong = |what| wrong(file, text, at, what);
         let name = entry.name.clone();
         if !seen.insert(name.clone()) {
-            return Err(wrong(format!("the provider {name:?} is listed twice; remove one")));
+            return Err(wrong(BadEntry::ProviderTwice(name)));
         }
         check(&entry).map_err(wrong)?;
         match known.iter_mut().find(|provider| provider.name == name) {
@@ -133,36 +187,32 @@ pub(super) fn providers(file: &str, text: &str, known: &mut Vec<ProviderProfile>
 }
 
 /// What is wrong with an entry, whatever it is added to.
-fn check(entry: &ProviderEntry) -> Result<(), String> {
+fn check(entry: &ProviderEntry) -> Result<(), BadEntry> {
     let name = &entry.name;
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_' | '.');
     if name.is_empty() || name.len() > 64 || !name.chars().all(allowed) {
-        return Err(format!("{:?} is not a provider's name; use a-z, 0-9, - and _", one_line(name, 60)));
+        return Err(BadEntry::ProviderName(one_line(name, 60)));
     }
     if PLAYED.contains(&name.as_str()) {
-        return Err(format!("the name {name:?} is taken; choose another"));
+        return Err(BadEntry::Taken(name.clone()));
     }
     // Without HTTP there is no address, and whoever wants to use one is told that.
     if let Some(url) = entry.base_url.as_ref().filter(|_| cfg!(feature = "http")) {
-        Endpoint::new(url).map_err(|why| format!("the base_url of {name:?} is wrong: {why}"))?;
+        Endpoint::new(url).map_err(|why| BadEntry::BaseUrl { provider: name.clone(), why })?;
     }
     for (header, value) in entry.headers.iter().flatten() {
         // The value may be a secret.
         if HeaderName::from_bytes(header.as_bytes()).is_err() || HeaderValue::from_str(value).is_err() {
-            return Err(format!("the header {:?} of {name:?} cannot be sent; correct it", one_line(header, 60)));
+            return Err(BadEntry::Header { provider: name.clone(), header: one_line(header, 60) });
         }
     }
     Ok(())
 }
 
 impl ProviderEntry {
-    fn make(self) -> Result<ProviderProfile, String> {
+    fn make(self) -> Result<ProviderProfile, BadEntry> {
         let Some(format) = self.format else {
-            return Err(format!(
-                "the provider {:?} is new and lacks its wire format; add format = \"openai-chat\", \"openai-responses\", \
-                 \"anthropic\" or \"gemini\"",
-                self.name
-            ));
+            return Err(BadEntry::NoFormat(self.name));
         };
         let mut provider = ProviderProfile {
             name: self.name.clone(),
@@ -239,13 +289,13 @@ pub(super) fn models(file: &str, text: &str, providers: &[ProviderProfile]) -> R
         let form = name.split_once(':').map(|(form, _)| form);
         let no_room = row.context_window == Some(0) || row.output_limit == Some(0);
         let problem = if !form.is_some_and(|form| providers.iter().any(|provider| provider.name == form)) {
-            format!("{shown:?} names no known provider; write PROVIDER:MODEL, as --model takes it")
+            BadEntry::NoProvider(shown)
         } else if name.trim_end_matches('*').contains('*') || name.ends_with("**") {
-            format!("{shown:?} has a * that is not at the end; only there it matches anything")
+            BadEntry::Wildcard(shown)
         } else if entries.iter().any(|entry| entry.name == name) {
-            format!("the model {shown:?} is listed twice; remove one")
+            BadEntry::ModelTwice(shown)
         } else if no_room {
-            format!("the model {shown:?} has size 0; give a size above 0, or leave it out")
+            BadEntry::NoSize(shown)
         } else {
             let price = row.price.map(|price| Price {
                 input: price.input,
@@ -257,17 +307,20 @@ pub(super) fn models(file: &str, text: &str, providers: &[ProviderProfile]) -> R
             entries.push(ModelEntry { name: name.into(), context_window, output_limit, abilities, price });
             continue;
         };
-        return Err(wrong(file, text, at, &problem));
+        return Err(wrong(file, text, at, problem));
     }
     Ok(entries)
 }
 
 fn parse<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, BadTable> {
-    toml::from_str(text).map_err(|error| wrong(file, text, error.span().map_or(0, |span| span.start), error.message()))
+    toml::from_str(text).map_err(|error: toml::de::Error| {
+        let at = error.span().map_or(0, |span| span.start);
+        wrong(file, text, at, BadEntry::Syntax { problem: error.message().into() })
+    })
 }
 
-fn wrong(file: &str, text: &str, at: usize, what: &str) -> BadTable {
+fn wrong(file: &str, text: &str, at: usize, what: BadEntry) -> BadTable {
     let before = text.as_bytes().get(..at).unwrap_or_default();
     let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
-    BadTable::Wrong { file: file.into(), line, what: one_line(what, 300) }
+    BadTable::Wrong { file: file.into(), line, what }
 }

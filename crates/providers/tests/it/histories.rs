@@ -148,7 +148,8 @@ fn what_is_no_conversation_is_refused_with_its_place() {
     assert!(refused("{\"role\":\"user\"}\n{\"role\"").starts_with("line 2 is not JSON: "));
     let gemini = "[{\"role\":\"user\",\"parts\":[{\"text\":\"a\"}]}]";
     let wrong = read(Some(HistoryFormat::OpenAi), gemini).unwrap_err();
-    assert!(matches!(&wrong, BadHistory(..)) && wrong.to_string().starts_with("message 1 is not of that format"));
+    assert!(matches!(wrong, BadHistory::OtherFormat(1)));
+    assert!(wrong.to_string().starts_with("message 1 is not of that format"));
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     assert!(refused(&deep).starts_with("it is not JSON: recursion limit"), "{}", refused(&deep));
 }
