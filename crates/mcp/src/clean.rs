@@ -35,11 +35,18 @@ pub(crate) fn line(text: &str, most: usize) -> String {
     self::text(&words.join(" "), most)
 }
 
+/// A schema that is too large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it has {bytes} bytes; {SCHEMA_BYTES} is the most")]
+pub(crate) struct LargeSchema {
+    bytes: usize,
+}
+
 /// A schema with its texts cleaned. Errors: it is too large.
-pub(crate) fn schema(mut schema: Value) -> Result<Value, String> {
+pub(crate) fn schema(mut schema: Value) -> Result<Value, LargeSchema> {
     let bytes = schema.to_string().len();
     if bytes > SCHEMA_BYTES {
-        return Err(format!("it has {bytes} bytes; {SCHEMA_BYTES} is the most"));
+        return Err(LargeSchema { bytes });
     }
     clean(&mut schema);
     Ok(schema)
@@ -81,6 +88,6 @@ mod tests {
     #[test]
     fn a_schema_that_is_too_large_is_refused() {
         let large = json!({"description": "a".repeat(SCHEMA_BYTES)});
-        assert_eq!(schema(large), Err("it has 65554 bytes; 65536 is the most".into()));
+        assert_eq!(schema(large).unwrap_err().to_string(), "it has 65554 bytes; 65536 is the most");
     }
 }

@@ -1,6 +1,7 @@
 //! Which servers there are: `[mcp]` of `config.toml`, `.mcp.json` of a workspace, a file for one run, and presets.
 
-use crate::entry::Entry;
+use crate::entry::{Entry, FILE_BYTES};
+use crate::error::{ConfigError, EntryError, EntryProblem, FileError, FileProblem};
 use crate::names;
 use mainpath_types::FileAccess;
 use serde::Deserialize;
@@ -13,9 +14,6 @@ use std::time::Duration;
 
 /// From more tools than this on, models are given a search instead of all of them.
 pub const SEARCH_ABOVE: usize = 40;
-
-/// A file of servers is not larger, in bytes.
-const FILE_BYTES: u64 = 1024 * 1024;
 
 /// `[mcp]` of a configuration file.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, schemars::JsonSchema)]
@@ -80,7 +78,7 @@ pub struct Servers {
 
 impl Servers {
     /// Servers that a program names itself. `from` stands for it in messages. Errors: what is wrong with an entry.
-    pub fn given(entries: impl IntoIterator<Item = (String, Entry)>, from: &Path) -> Result<Servers, String> {
+    pub fn given(entries: impl IntoIterator<Item = (String, Entry)>, from: &Path) -> Result<Servers, ConfigError> {
         let servers = entries.into_iter().map(|(name, entry)| configured(&name, from, entry, false));
         Ok(Servers { servers: servers.collect::<Result<_, _>>()?, warnings: Vec::new() })
     }
@@ -93,7 +91,7 @@ impl Servers {
         config_file: &Path,
         workspace: &Path,
         run_file: Option<&Path>,
-    ) -> Result<Servers, String> {
+    ) -> Result<Servers, ConfigError> {
         let mut found: BTreeMap<String, Configured> = BTreeMap::new();
         let mut warnings = Vec::new();
         let file = workspace.join(".mcp.json");
@@ -105,12 +103,12 @@ impl Servers {
                     warnings.extend(confine(&name, &file, &mut entry));
                     match configured(&name, &file, entry, true) {
                         Ok(one) => drop(found.insert(name, one)),
-                        Err(problem) => warnings.push(problem),
+                        Err(problem) => warnings.push(problem.to_string()),
                     }
                 }
             }
             Ok(None) => {}
-            Err(problem) => warnings.push(problem),
+            Err(problem) => warnings.push(problem.to_string()),
         }
         for (name, entry) in &config.servers {
             found.insert(name.clone(), configured(name, config_file, entry.clone(), false)?);
@@ -118,16 +116,19 @@ impl Servers {
         if let Some(file) = run_file {
             let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.into());
             let is_in_workspace = real(file).starts_with(real(workspace));
-            let (entries, notes) =
-                entries(file)?.ok_or_else(|| format!("{}: there is no such file", file.display()))?;
+            let missing = || FileError { file: file.into(), problem: FileProblem::Missing };
+            let (entries, notes) = entries(file)?.ok_or_else(missing)?;
             for (name, mut entry) in entries {
                 if is_in_workspace {
                     warnings.extend(confine(&name, file, &mut entry));
                 }
-                // What is not known of the file may be why something is missing.
-                let why =
-                    |problem: String| std::iter::once(problem).chain(notes.clone()).collect::<Vec<_>>().join("; ");
-                found.insert(name.clone(), configured(&name, file, entry, false).map_err(why)?);
+                let one = configured(&name, file, entry, false).map_err(|mut error| {
+                    if let ConfigError::Entry { entry, .. } = &mut error {
+                        entry.notes.clone_from(&notes);
+                    }
+                    error
+                })?;
+                found.insert(name, one);
             }
             warnings.extend(notes);
         }
@@ -153,44 +154,47 @@ fn confine(name: &str, file: &Path, entry: &mut Entry) -> Option<String> {
 type Entries = (Vec<(String, Entry)>, Vec<String>);
 
 /// The entries of a JSON file as others write it. `None` if there is no such file.
-fn entries(file: &Path) -> Result<Option<Entries>, String> {
-    let bad = |why: String| format!("{}: {why}", file.display());
+fn entries(file: &Path) -> Result<Option<Entries>, FileError> {
+    read_entries(file).map_err(|problem| FileError { file: file.into(), problem })
+}
+
+fn read_entries(file: &Path) -> Result<Option<Entries>, FileProblem> {
     let mut text = String::new();
     // A pipe in a strange repository would keep the one who opens it waiting.
     if std::fs::metadata(file).is_ok_and(|known| !known.is_file()) {
-        return Err(bad("it is not a file".into()));
+        return Err(FileProblem::NotAFile);
     }
     match std::fs::File::open(file) {
-        Ok(open) => {
-            let read = open.take(FILE_BYTES + 1).read_to_string(&mut text);
-            read.map_err(|error| bad(error.to_string()))?;
-        }
+        Ok(open) => drop(open.take(FILE_BYTES + 1).read_to_string(&mut text)?),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(bad(error.to_string())),
+        Err(error) => return Err(error.into()),
     }
     if text.len() as u64 > FILE_BYTES {
-        return Err(bad(format!("it is larger than {FILE_BYTES} bytes")));
+        return Err(FileProblem::TooLarge);
     }
-    let whole: Map<String, Value> = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
+    let whole: Map<String, Value> = serde_json::from_str(&text)?;
     let servers = match whole.get("mcpServers") {
         Some(Value::Object(servers)) => servers,
-        Some(_) => return Err(bad("\"mcpServers\" is not an object".into())),
-        None => return Err(bad("there is no \"mcpServers\" in it".into())),
+        Some(_) => return Err(FileProblem::NotAnObject("\"mcpServers\"".into())),
+        None => return Err(FileProblem::NoServers),
     };
     let mut notes = Vec::new();
     let mut entries = Vec::new();
     for (name, value) in servers {
         let place = format!("mcpServers.{}", crate::clean::line(name, 80));
-        let Value::Object(fields) = value else { return Err(bad(format!("{place} is not an object"))) };
+        let Value::Object(fields) = value else { return Err(FileProblem::NotAnObject(place)) };
         // Other programs have fields of their own.
         let (known, unknown): (Vec<_>, Vec<_>) = fields.iter().partition(|(field, _)| FIELDS.contains(&field.as_str()));
         for (field, _) in unknown {
             let shown = crate::clean::line(field, 40);
-            notes.push(bad(format!("{place}: the field {shown:?} is not known here{}", meant(&shown))));
+            let file = file.display();
+            notes.push(format!("{file}: {place}: the field {shown:?} is not known here{}", meant(&shown)));
         }
         let known = known.into_iter().map(|(field, value)| (field.clone(), value.clone())).collect();
-        let entry = serde_path_to_error::deserialize(Value::Object(known))
-            .map_err(|error| bad(format!("{place}.{}: {}", error.path(), error.inner())))?;
+        let entry = serde_path_to_error::deserialize(Value::Object(known)).map_err(|error| FileProblem::Field {
+            place: format!("{place}.{}", error.path()),
+            source: error.into_inner(),
+        })?;
         entries.push((name.clone(), entry));
     }
     Ok(Some((entries, notes)))
@@ -204,43 +208,42 @@ fn meant(field: &str) -> String {
 }
 
 /// The entry with its preset, checked. Errors: file, place and what is wrong.
-fn configured(name: &str, file: &Path, entry: Entry, foreign: bool) -> Result<Configured, String> {
-    let shown = crate::clean::line(name, 80);
-    let bad = |why: String| format!("{}: the MCP server {shown:?}: {why}", file.display());
+fn configured(name: &str, file: &Path, entry: Entry, foreign: bool) -> Result<Configured, ConfigError> {
+    let bad = |problem| {
+        let entry = Box::new(EntryError { name: name.into(), problem, notes: Vec::new() });
+        ConfigError::Entry { file: file.into(), entry }
+    };
     if name.is_empty() || name.len() > 100 || name.chars().any(char::is_control) {
-        return Err(bad("a name has 1 to 100 characters".into()));
+        return Err(bad(EntryProblem::Name));
     }
     let entry = crate::preset::applied(entry).map_err(bad)?;
     check(&entry).map_err(bad)?;
     Ok(Configured { name: name.into(), file: file.into(), entry, foreign })
 }
 
-fn check(entry: &Entry) -> Result<(), String> {
+fn check(entry: &Entry) -> Result<(), EntryProblem> {
     match (&entry.command, &entry.url, entry.kind.as_deref()) {
-        (_, _, Some("sse")) => {
-            return Err("the type sse is the old transport of 2024, which is not supported; use http".into());
-        }
+        (_, _, Some("sse")) => return Err(EntryProblem::OldTransport),
         (_, _, Some(kind)) if !matches!(kind, "stdio" | "http" | "streamable-http") => {
-            return Err(format!("the type {kind:?} is not known; there are stdio and http"));
+            return Err(EntryProblem::Type(kind.into()));
         }
-        (Some(_), Some(_), _) => return Err("it has both a command and a url; use one".into()),
-        (None, None, _) => return Err("it needs a command or a url".into()),
-        (Some(_), None, Some("http" | "streamable-http")) => return Err("the type http needs a url".into()),
-        (None, Some(_), Some("stdio")) => return Err("the type stdio needs a command".into()),
-        (Some(command), None, _) if command.is_empty() => return Err("the command is empty".into()),
-        (Some(_), None, _) if !entry.headers.is_empty() => return Err("headers are for servers with a url".into()),
+        (Some(_), Some(_), _) => return Err(EntryProblem::CommandAndUrl),
+        (None, None, _) => return Err(EntryProblem::NoTarget),
+        (Some(_), None, Some("http" | "streamable-http")) => return Err(EntryProblem::Needs("http", "url")),
+        (None, Some(_), Some("stdio")) => return Err(EntryProblem::Needs("stdio", "command")),
+        (Some(command), None, _) if command.is_empty() => return Err(EntryProblem::EmptyCommand),
+        (Some(_), None, _) if !entry.headers.is_empty() => return Err(EntryProblem::OnlyFor("headers", "url")),
         (None, Some(_), _) if !entry.args.is_empty() || !entry.env.is_empty() || entry.cwd.is_some() => {
-            return Err("args, env and cwd are for servers with a command".into());
+            return Err(EntryProblem::OnlyFor("args, env and cwd", "command"));
         }
         _ => {}
     }
-    if let Some(prefix) = entry.prefix.as_deref().filter(|prefix| !names::is_prefix(prefix)) {
-        let how = "up to 32 letters, digits, _ and -, a letter or _ first";
-        return Err(format!("the prefix {prefix:?} cannot stand before a tool's name: {how}"));
+    if let Some(prefix) = entry.prefix.as_ref().filter(|prefix| !names::is_prefix(prefix)) {
+        return Err(EntryProblem::Prefix(prefix.clone()));
     }
     let named = [("timeout_s", entry.timeout_s), ("startup_timeout_s", entry.startup_timeout_s)];
     match named.iter().find(|(_, time)| *time == Some(0)) {
-        Some((field, _)) => Err(format!("{field} must be at least 1")),
+        Some((field, _)) => Err(EntryProblem::ZeroTime(field)),
         None => Ok(()),
     }
 }

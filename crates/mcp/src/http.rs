@@ -1,5 +1,7 @@
 //! The HTTP client for servers.
 
+use crate::error::ServerError;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a connection may take to come about.
@@ -8,8 +10,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const REDIRECTS: usize = 5;
 
 /// The client for a server. Only redirections that keep method, body and origin are followed: everything else would send
-/// the headers, and what is in them, somewhere else. Errors: one line for people.
-pub(crate) fn client(url: &reqwest::Url) -> Result<reqwest::Client, String> {
+/// the headers, and what is in them, somewhere else. Errors: HTTPS cannot be set up.
+pub(crate) fn client(url: &reqwest::Url) -> Result<reqwest::Client, ServerError> {
     // If another part of the process has installed one, that is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let is_loopback = match url.host_str() {
@@ -33,7 +35,7 @@ pub(crate) fn client(url: &reqwest::Url) -> Result<reqwest::Client, String> {
     if is_loopback {
         builder = builder.no_proxy();
     }
-    builder.build().map_err(|error| format!("HTTPS cannot be set up on this machine: {error}"))
+    builder.build().map_err(|error| ServerError::Https(Arc::new(error)))
 }
 
 fn is_loopback(address: std::net::IpAddr) -> bool {

@@ -1,11 +1,12 @@
 //! All servers of a process, and their tools in its registry.
 
 use crate::config::{Configured, Servers};
+use crate::error::ServerError;
 use crate::link::{Around, Link};
 use crate::search;
 use crate::server::Server;
 use crate::tools::{self, Offer};
-use mainpath_tools::Tools;
+use mainpath_tools::{Problem, Tools};
 use mainpath_types::EffectClass;
 use rmcp::model::SubscriptionFilter;
 use std::collections::{BTreeMap, BTreeSet};
@@ -160,17 +161,16 @@ impl Shared {
             Ok(link) => link,
             Err(why) => {
                 self.look_after_later(place, server);
-                return State::Failed(why);
+                return State::Failed(why.to_string());
             }
         };
         let limit = server.configured.startup_limit();
         let listed = tokio::time::timeout(limit, self.list(place, server, &link)).await;
-        let late = |_| Err(format!("it did not list its tools within {} s", limit.as_secs()));
-        let listed = listed.unwrap_or_else(late);
+        let listed = listed.unwrap_or(Err(ServerError::LateList(limit.as_secs())));
         self.look_after_later(place, server);
         self.look_after(place, Arc::clone(server), &link);
         if let Err(why) = listed {
-            return State::Failed(why);
+            return State::Failed(why.to_string());
         }
         let info = link.peer().peer_info();
         let about = info.as_ref().and_then(|info| info.server_info.as_ref());
@@ -221,7 +221,7 @@ impl Shared {
                 }
                 if told.is_ok() {
                     if let Err(why) = shared.list(place, &server, &link).await {
-                        shared.say(&server, &why);
+                        shared.say(&server, &why.to_string());
                     }
                     let pause = server.around.times.between_lists;
                     drop((shared, server, link));
@@ -232,7 +232,7 @@ impl Shared {
     }
 
     /// Reads a server's lists and puts its tools into the registry. Errors: it does not tell them.
-    async fn list(self: &Arc<Self>, place: usize, server: &Arc<Server>, link: &Link) -> Result<(), String> {
+    async fn list(self: &Arc<Self>, place: usize, server: &Arc<Server>, link: &Link) -> Result<(), ServerError> {
         let (offers, notes) = tools::offers(server, link).await?;
         notes.iter().for_each(|note| self.say(server, note));
         let refused = self.take(place, offers);
@@ -265,7 +265,7 @@ impl Shared {
             match self.put(&name, &offer, known.searching) {
                 Ok(()) => drop(known.offers.insert(name, (place, offer))),
                 Err(why) => {
-                    notes.push(why);
+                    notes.push(why.text);
                     known.offers.remove(&name);
                     self.registry.remove(&name);
                 }
@@ -279,10 +279,10 @@ impl Shared {
         notes
     }
 
-    fn put(&self, name: &str, offer: &Offer, hidden: bool) -> Result<(), String> {
+    fn put(&self, name: &str, offer: &Offer, hidden: bool) -> Result<(), Problem> {
         let Offer { doc, schema, tool } = offer.clone();
         let doc = mainpath_tools::ToolDoc { hidden, ..doc };
-        self.registry.put(name, doc, schema, tool).map_err(|problem| problem.text)
+        self.registry.put(name, doc, schema, tool)
     }
 
     /// Offers all tools, or the search for them, whichever their number asks for.

@@ -26,6 +26,7 @@ mod clean;
 mod config;
 mod content;
 mod entry;
+mod error;
 mod http;
 mod hub;
 mod link;
@@ -42,8 +43,9 @@ mod variables;
 
 pub use config::{Configured, McpConfig, SEARCH_ABOVE, Servers};
 pub use entry::Entry;
+pub use error::{ConfigError, EntryError, EntryProblem, FileError, FileProblem};
 pub use hub::{Mcp, ServerState, State};
 pub use link::{Around, Redact, Times, Variables};
-pub use serve::{OneTool, RunAnswer, RunDecision, RunStart, Runs, Served, serve, serve_tool};
+pub use serve::{CallError, OneTool, RunAnswer, RunDecision, RunStart, Runs, ServeError, Served, serve, serve_tool};
 pub use start::{Process, Start, Started, Starter, Unconfined};
 pub use trust::Trust;

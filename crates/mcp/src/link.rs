@@ -3,6 +3,7 @@
 
 use crate::bounded::{Bounded, MESSAGE_BYTES};
 use crate::config::Configured;
+use crate::error::ServerError;
 use crate::probe::{Late, Probed};
 use crate::start::{Process, Start, Started, Starter};
 use crate::variables::expand;
@@ -67,39 +68,32 @@ pub(crate) struct Link {
     _process: Option<Box<dyn Process>>,
 }
 
-/// Why a connection did not come about. One line for people and models.
-#[derive(Debug)]
-pub(crate) struct NoLink(pub String);
-
 /// The current revision, and the newest with a handshake.
 const CURRENT: ProtocolVersion = ProtocolVersion::V_2026_07_28;
 const PREVIOUS: ProtocolVersion = ProtocolVersion::V_2025_11_25;
 
 impl Link {
     /// Connects: by the current revision of the protocol where the server speaks it, else by the previous one.
-    pub async fn open(server: &Configured, around: &Around) -> Result<Link, NoLink> {
+    pub async fn open(server: &Configured, around: &Around) -> Result<Link, ServerError> {
         let limit = server.startup_limit();
         let opening = async {
             let auto = ClientLifecycleMode::Auto { preferred_versions: vec![CURRENT], legacy_version: Some(PREVIOUS) };
             let late = Late::default();
             match attempt(server, around, auto, late.clone()).await {
-                Err(Attempt::Refused(_)) => {
+                Err(ServerError::Handshake { .. }) => {
                     // Some servers of earlier revisions do not answer a question that they do not know, but give up. One of the current revision
                     // alone may have been slow to start.
                     let mode = match late.is_current() {
                         true => ClientLifecycleMode::Discover { preferred_versions: vec![CURRENT] },
                         false => ClientLifecycleMode::Initialize,
                     };
-                    let again = attempt(server, around, mode, late).await;
-                    again.map_err(Attempt::into_text)
+                    attempt(server, around, mode, late).await
                 }
-                done => done.map_err(Attempt::into_text),
+                done => done,
             }
         };
-        match tokio::time::timeout(limit, opening).await {
-            Ok(done) => done.map_err(NoLink),
-            Err(_) => Err(NoLink(format!("it did not start within {} s{}", limit.as_secs(), hint(server)))),
-        }
+        let late = ServerError::Late { seconds: limit.as_secs(), may_need_install: may_need_install(server) };
+        tokio::time::timeout(limit, opening).await.unwrap_or(Err(late))
     }
 
     /// How requests are sent.
@@ -123,31 +117,23 @@ impl Link {
     }
 }
 
-enum Attempt {
-    /// No process, no address: another way of speaking changes nothing.
-    Unusable(String),
-    Refused(String),
-}
-
-impl Attempt {
-    fn into_text(self) -> String {
-        match self {
-            Attempt::Unusable(text) | Attempt::Refused(text) => text,
-        }
-    }
-}
-
-async fn attempt(server: &Configured, around: &Around, mode: ClientLifecycleMode, late: Late) -> Result<Link, Attempt> {
+/// Connects by one revision of the protocol. Errors: after [`ServerError::Handshake`] another revision may work.
+async fn attempt(
+    server: &Configured,
+    around: &Around,
+    mode: ClientLifecycleMode,
+    late: Late,
+) -> Result<Link, ServerError> {
     // A server that has to speak the current revision has all the time that there is.
     let is_probe = matches!(mode, ClientLifecycleMode::Auto { .. });
     let limit = is_probe.then(|| server.startup_limit());
     let inbox = Arc::new(Inbox::default());
     let handler = Handler { inbox: Arc::clone(&inbox), root: around.workspace.clone() };
     if server.entry.command.is_some() {
-        let start = plan(server, around).map_err(Attempt::Unusable)?;
+        let start = plan(server, around)?;
         let started = around.starter.start(&start).map_err(|error| {
             let program = start.words.first().map(|word| word.to_string_lossy()).unwrap_or_default();
-            Attempt::Unusable(format!("its program {program:?} cannot start: {error}"))
+            ServerError::Program { program: program.into_owned(), source: Arc::new(error) }
         })?;
         let Started { input, output, errors, process } = started;
         let said = Said::listen(errors);
@@ -157,45 +143,42 @@ async fn attempt(server: &Configured, around: &Around, mode: ClientLifecycleMode
             Err(error) => {
                 let refused = tokio::time::timeout(Duration::from_secs(2), process.refusal()).await;
                 if let Ok(Some(why)) = refused {
-                    return Err(Attempt::Unusable(why));
+                    return Err(ServerError::Unconfined { why });
                 }
                 // Its last words are on their way.
                 tokio::time::sleep(Duration::from_millis(50)).await;
-                let (why, said) = (crate::clean::line(&error.to_string(), 300), said.last());
-                Err(Attempt::Refused(format!("{why}{said}{}", hint(server))))
+                let why = crate::clean::line(&error.to_string(), 300);
+                let may_need_install = may_need_install(server);
+                Err(ServerError::Handshake { why, last_words: said.last(), may_need_install })
             }
         }
     } else {
-        let (client, config) = http(server, around).map_err(Attempt::Unusable)?;
+        let (client, config) = http(server, around)?;
         let transport = StreamableHttpClientTransport::with_client(client, config);
         match handler.serve_with_lifecycle(Probed::new(transport, limit, late), mode).await {
             Ok(service) => Ok(Link { service, inbox, _process: None }),
-            Err(error) if error.is_authorization_required() => {
-                let text =
-                    "it wants an authorization: put it in the headers, such as Authorization = \"Bearer ${TOKEN}\"";
-                Err(Attempt::Unusable(text.into()))
+            Err(error) if error.is_authorization_required() => Err(ServerError::Unauthorized),
+            Err(error) => {
+                let why = crate::clean::line(&without_query(&cause(&error)), 300);
+                Err(ServerError::Handshake { why, last_words: String::new(), may_need_install: false })
             }
-            Err(error) => Err(Attempt::Refused(crate::clean::line(&without_query(&cause(&error)), 300))),
         }
     }
 }
 
-/// What may be the reason that a program did not come up.
-fn hint(server: &Configured) -> &'static str {
+/// Returns true if its command installs the server on the first start but has no network.
+fn may_need_install(server: &Configured) -> bool {
     let fetches = matches!(server.entry.command.as_deref(), Some("npx" | "uvx" | "bunx" | "pipx"));
-    match fetches && !server.entry.network.unwrap_or(false) {
-        true => "; it may have to be installed first, which needs the network: network = true in its entry",
-        false => "",
-    }
+    fetches && !server.entry.network.unwrap_or(false)
 }
 
 /// The process of a stdio server.
-fn plan(server: &Configured, around: &Around) -> Result<Start, String> {
+fn plan(server: &Configured, around: &Around) -> Result<Start, ServerError> {
     let entry = &server.entry;
     let full = |text: &String| expand(text, &*around.variables);
     let command = entry.command.iter().chain(&entry.args).map(full).collect::<Result<Vec<_>, _>>()?;
     let env = entry.env.iter().map(|(name, value)| Ok((OsString::from(name), OsString::from(full(value)?))));
-    let env = env.collect::<Result<Vec<_>, String>>()?;
+    let env = env.collect::<Result<Vec<_>, ServerError>>()?;
     let (is_owned, files) = (server.file.is_absolute() && !server.foreign, entry.sandbox.unwrap_or_default());
     let home = (around.variables)("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from);
     // A program outside the sandbox must load nothing from the workspace.
@@ -205,7 +188,7 @@ fn plan(server: &Configured, around: &Around) -> Result<Start, String> {
         None => base.clone(),
     };
     if !folder.is_dir() {
-        return Err(format!("its folder {} is not there", folder.display()));
+        return Err(ServerError::NoFolder(folder));
     }
     let confinement = Confinement { files, network: entry.network.unwrap_or(false) };
     let id = format!("mcp/{}", server.name);
@@ -216,19 +199,19 @@ fn plan(server: &Configured, around: &Around) -> Result<Start, String> {
 fn http(
     server: &Configured,
     around: &Around,
-) -> Result<(reqwest::Client, StreamableHttpClientTransportConfig), String> {
+) -> Result<(reqwest::Client, StreamableHttpClientTransportConfig), ServerError> {
     let url = expand(server.entry.url.as_deref().unwrap_or_default(), &*around.variables)?;
-    let parsed = reqwest::Url::parse(&url).map_err(|error| format!("its url is invalid: {error}"))?;
+    let parsed = reqwest::Url::parse(&url).map_err(|error| ServerError::Url(error.to_string()))?;
     if !matches!(parsed.scheme(), "http" | "https") {
-        return Err(format!("its url begins with {}:, not with http: or https:", parsed.scheme()));
+        return Err(ServerError::Scheme(parsed.scheme().into()));
     }
     let mut headers = HashMap::new();
     for (name, value) in &server.entry.headers {
-        let value = expand(value, &*around.variables).map_err(|why| format!("its header {name:?}: {why}"))?;
-        let name =
-            reqwest::header::HeaderName::try_from(name).map_err(|_| format!("{name:?} is not a header's name"))?;
+        let value =
+            expand(value, &*around.variables).map_err(|source| ServerError::Header { name: name.clone(), source })?;
+        let name = reqwest::header::HeaderName::try_from(name).map_err(|_| ServerError::HeaderName(name.clone()))?;
         let value = reqwest::header::HeaderValue::try_from(value)
-            .map_err(|_| format!("the value of its header {:?} has characters that none can have", name.as_str()))?;
+            .map_err(|_| ServerError::HeaderValue(name.as_str().into()))?;
         headers.insert(name, value);
     }
     let config =

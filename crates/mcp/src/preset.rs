@@ -1,6 +1,7 @@
 //! The servers that come with Mainpath, as data: `presets.toml`.
 
 use crate::entry::Entry;
+use crate::error::EntryProblem;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,15 +25,15 @@ struct Find {
 }
 
 /// The entry with what its preset says where it says nothing itself. Errors: there is no such preset.
-pub(crate) fn applied(own: Entry) -> Result<Entry, String> {
+pub(crate) fn applied(own: Entry) -> Result<Entry, EntryProblem> {
     let Some(name) = &own.preset else { return Ok(own) };
-    let mut presets: BTreeMap<String, Preset> = toml::from_str(PRESETS).map_err(|error| error.to_string())?;
+    let mut presets: BTreeMap<String, Preset> = toml::from_str(PRESETS)?;
     let Some(preset) = presets.remove(name) else {
-        let known: Vec<&str> = presets.keys().map(String::as_str).collect();
-        return Err(format!("there is no preset {name:?}; there are: {}", known.join(", ")));
+        let known = presets.into_keys().collect::<Vec<_>>().join(", ");
+        return Err(EntryProblem::UnknownPreset { name: name.clone(), known });
     };
     let table: toml::Table = preset.entry.into_iter().collect();
-    let base: Entry = table.try_into().map_err(|error: toml::de::Error| error.to_string())?;
+    let base: Entry = table.try_into()?;
     let mut args = base.args;
     if let Some(Find { flag, programs }) = preset.find
         && let Some(program) = programs.iter().find_map(|program| installed(program))

@@ -7,7 +7,7 @@ use rmcp::model::{
     ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult,
     ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::{RoleServer, ServerHandler, ServiceExt};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -53,17 +53,57 @@ pub enum RunDecision {
     Answer,
 }
 
+/// Why a served call has no result: one line for the client.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// The arguments do not match the tool's schema.
+    #[error("the arguments of {tool}: {source}")]
+    Arguments {
+        /// The tool.
+        tool: String,
+        /// The argument and what is wrong with it.
+        source: serde_path_to_error::Error<serde_json::Error>,
+    },
+    /// The client cancelled the call. The run that it started continues.
+    #[error("the call was cancelled; the run goes on")]
+    RunContinues,
+    /// The client cancelled the call.
+    #[error("the call was cancelled")]
+    Cancelled,
+    /// The implementor of [`Runs`] or [`OneTool`] refused the call, or failed.
+    #[error(transparent)]
+    Failed(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl CallError {
+    /// The error of an implementor.
+    pub fn failed(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> CallError {
+        CallError::Failed(error.into())
+    }
+}
+
+/// Why serving on standard input and output ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The client does not speak the protocol.
+    #[error(transparent)]
+    Handshake(#[from] Box<ServerInitializeError>),
+    /// The task that serves panicked.
+    #[error(transparent)]
+    Task(#[from] tokio::task::JoinError),
+}
+
 /// The runs that are served: only those that were started through here. Results are objects for the client; errors one
 /// line for it.
 pub trait Runs: Send + Sync + 'static {
     /// Starts a run and answers at once, with its `trace`.
-    fn start(&self, start: RunStart) -> Fut<'_, Result<Value, String>>;
+    fn start(&self, start: RunStart) -> Fut<'_, Result<Value, CallError>>;
     /// How it stands, and what waits for a decision.
-    fn status(&self, trace: String) -> Fut<'_, Result<Value, String>>;
+    fn status(&self, trace: String) -> Fut<'_, Result<Value, CallError>>;
     /// Takes a decision.
-    fn answer(&self, answer: RunAnswer) -> Fut<'_, Result<Value, String>>;
+    fn answer(&self, answer: RunAnswer) -> Fut<'_, Result<Value, CallError>>;
     /// How it ended. Waits at most so long for that, or until it waits for a decision itself.
-    fn result(&self, trace: String, wait: Duration) -> Fut<'_, Result<Value, String>>;
+    fn result(&self, trace: String, wait: Duration) -> Fut<'_, Result<Value, CallError>>;
 }
 
 /// The longest that somebody can wait for a result.
@@ -78,16 +118,16 @@ pub trait OneTool: Send + Sync + 'static {
     /// The JSON Schema of its arguments: an object.
     fn schema(&self) -> Value;
     /// Does it. Errors: what is wrong, for the caller.
-    fn call(&self, arguments: Value) -> Fut<'_, Result<Value, String>>;
+    fn call(&self, arguments: Value) -> Fut<'_, Result<Value, CallError>>;
 }
 
 /// Serves runs on standard input and output until the client goes. Errors: the client does not speak the protocol.
-pub async fn serve(runs: Arc<dyn Runs>) -> Result<(), String> {
+pub async fn serve(runs: Arc<dyn Runs>) -> Result<(), ServeError> {
     Served::new(runs).on_stdio().await
 }
 
 /// Serves one tool in the same way.
-pub async fn serve_tool(tool: Arc<dyn OneTool>) -> Result<(), String> {
+pub async fn serve_tool(tool: Arc<dyn OneTool>) -> Result<(), ServeError> {
     Served { offer: Offer::Tool(tool) }.on_stdio().await
 }
 
@@ -117,9 +157,10 @@ impl Served {
         Served { offer: Offer::Runs(runs) }
     }
 
-    async fn on_stdio(self) -> Result<(), String> {
-        let service = self.serve(rmcp::transport::io::stdio()).await.map_err(|error| error.to_string())?;
-        service.waiting().await.map(drop).map_err(|error| error.to_string())
+    async fn on_stdio(self) -> Result<(), ServeError> {
+        let service = self.serve(rmcp::transport::io::stdio()).await.map_err(Box::new)?;
+        service.waiting().await?;
+        Ok(())
     }
 
     fn tools(&self) -> Vec<Tool> {
@@ -132,7 +173,7 @@ impl Served {
         }
     }
 
-    async fn call(&self, name: &str, args: Value) -> Result<Value, String> {
+    async fn call(&self, name: &str, args: Value) -> Result<Value, CallError> {
         let runs = match &self.offer {
             Offer::Runs(runs) => runs,
             Offer::Tool(tool) => return tool.call(args).await,
@@ -152,11 +193,8 @@ impl Served {
     }
 }
 
-fn read<T: DeserializeOwned>(tool: &str, args: Value) -> Result<T, String> {
-    serde_path_to_error::deserialize(args).map_err(|error| match error.path().to_string() {
-        path if path == "." => format!("the arguments of {tool}: {}", error.inner()),
-        path => format!("the arguments of {tool}: {path}: {}", error.inner()),
-    })
+fn read<T: DeserializeOwned>(tool: &str, args: Value) -> Result<T, CallError> {
+    serde_path_to_error::deserialize(args).map_err(|source| CallError::Arguments { tool: tool.into(), source })
 }
 
 fn tools_for_runs() -> Vec<Tool> {
@@ -280,14 +318,14 @@ impl ServerHandler for Served {
         let args = Value::Object(request.arguments.unwrap_or_default());
         let done = tokio::select! {
             () = context.ct.cancelled() => Err(match &self.offer {
-                Offer::Runs(_) => "the call was cancelled; the run goes on".into(),
-                Offer::Tool(_) => "the call was cancelled".into(),
+                Offer::Runs(_) => CallError::RunContinues,
+                Offer::Tool(_) => CallError::Cancelled,
             }),
             done = self.call(&request.name, args) => done,
         };
         Ok(match done {
             Ok(value) => CallToolResult::structured(value).into(),
-            Err(why) => CallToolResult::error(vec![ContentBlock::text(why)]).into(),
+            Err(why) => CallToolResult::error(vec![ContentBlock::text(why.to_string())]).into(),
         })
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::call::{Failed, Reply, Request};
 use crate::config::Configured;
-use crate::link::{Around, Link, NoLink};
+use crate::error::ServerError;
+use crate::link::{Around, Link};
 use mainpath_tools::{Problem, ToolContext};
 use mainpath_types::ToolOutput;
 use std::sync::{Arc, OnceLock};
@@ -29,7 +30,7 @@ pub(crate) struct Server {
 struct State {
     link: Option<Arc<Link>>,
     /// How often in a row a connection failed, when the last time, and why.
-    failed: Option<(u32, Instant, String)>,
+    failed: Option<(u32, Instant, ServerError)>,
 }
 
 impl Server {
@@ -43,7 +44,7 @@ impl Server {
     }
 
     /// The connection, made now if there is none. Errors: it cannot be made, or is not tried yet again.
-    pub async fn link(&self) -> Result<Arc<Link>, String> {
+    pub async fn link(&self) -> Result<Arc<Link>, ServerError> {
         let mut state = self.state.lock().await;
         if let Some(link) = &state.link {
             if link.is_open() {
@@ -55,7 +56,7 @@ impl Server {
             let pause = FIRST_PAUSE.saturating_mul(1 << (times - 1).min(16)).min(LONGEST_PAUSE);
             let left = pause.saturating_sub(when.elapsed());
             if !left.is_zero() {
-                return Err(format!("{why}; it is tried again in {} s", left.as_secs() + 1));
+                return Err(ServerError::Pausing { why: Box::new(why.clone()), seconds: left.as_secs() + 1 });
             }
         }
         match Link::open(&self.configured, &self.around).await {
@@ -67,7 +68,7 @@ impl Server {
                 }
                 Ok(link)
             }
-            Err(NoLink(why)) => {
+            Err(why) => {
                 let times = state.failed.as_ref().map_or(1, |(times, ..)| times.saturating_add(1));
                 state.failed = Some((times, Instant::now(), why.clone()));
                 Err(why)
@@ -135,8 +136,8 @@ impl Server {
     }
 }
 
-impl From<NoLink> for Problem {
-    fn from(NoLink(why): NoLink) -> Problem {
-        Problem::new("server_down", why)
+impl From<ServerError> for Problem {
+    fn from(why: ServerError) -> Problem {
+        Problem::new("server_down", why.to_string())
     }
 }

@@ -3,6 +3,7 @@
 use crate::call::{Reply, Request};
 use crate::clean;
 use crate::content::{Gathered, judge_resource};
+use crate::error::ServerError;
 use crate::link::Link;
 use crate::names;
 use crate::server::Server;
@@ -37,8 +38,11 @@ pub(crate) struct Offer {
 
 /// What a server offers now, under the names that it has here; and what was left out, one line each. Errors: it does not
 /// say what it offers.
-pub(crate) async fn offers(server: &Arc<Server>, link: &Link) -> Result<(Vec<(String, Offer)>, Vec<String>), String> {
-    let info = link.peer().peer_info().ok_or("it did not say what it can do")?;
+pub(crate) async fn offers(
+    server: &Arc<Server>,
+    link: &Link,
+) -> Result<(Vec<(String, Offer)>, Vec<String>), ServerError> {
+    let info = link.peer().peer_info().ok_or(ServerError::NoCapabilities)?;
     let mut offers = Vec::new();
     let mut notes = Vec::new();
     if info.capabilities.tools.is_some() {
@@ -90,14 +94,13 @@ async fn has_prompts(link: &Link) -> bool {
     tokio::time::timeout(LISTING, some).await.unwrap_or(false)
 }
 
-async fn tools(link: &Link) -> Result<Vec<Tool>, String> {
+async fn tools(link: &Link) -> Result<Vec<Tool>, ServerError> {
     let listing = async {
         let mut tools = Vec::new();
         let mut cursor = None;
         for _ in 0..PAGES {
             let page = link.peer().list_tools(Some(PaginatedRequestParams::default().with_cursor(cursor))).await;
-            let page =
-                page.map_err(|error| format!("it does not list its tools: {}", clean::line(&error.to_string(), 300)))?;
+            let page = page.map_err(|error| ServerError::Unlisted(clean::line(&error.to_string(), 300)))?;
             tools.extend(page.tools);
             cursor = page.next_cursor;
             if cursor.is_none() || tools.len() > TOOLS {
@@ -107,10 +110,10 @@ async fn tools(link: &Link) -> Result<Vec<Tool>, String> {
         Ok(tools)
     };
     let limit = tokio::time::timeout(LISTING, listing).await;
-    limit.unwrap_or_else(|_| Err(format!("it did not list its tools within {} s", LISTING.as_secs())))
+    limit.unwrap_or(Err(ServerError::LateList(LISTING.as_secs())))
 }
 
-fn offer(server: &Arc<Server>, tool: Tool) -> Result<(String, Offer), String> {
+fn offer(server: &Arc<Server>, tool: Tool) -> Result<(String, Offer), clean::LargeSchema> {
     let configured = &server.configured;
     let name = names::tool(&configured.prefix(), &tool.name);
     let schema = clean::schema(Value::Object(tool.input_schema.as_ref().clone()))?;
@@ -279,7 +282,7 @@ impl OwnTool {
         let server = &self.server;
         let listing = async {
             let link = server.link().await?;
-            let said = |error: rmcp::ServiceError| clean::text(&error.to_string(), 500);
+            let said = |error: rmcp::ServiceError| ServerError::Refused { words: clean::text(&error.to_string(), 500) };
             let (mut lines, next) = match self.own {
                 Own::ListPrompts => {
                     let list = link.peer().list_prompts(Some(page)).await.map_err(said)?;
@@ -305,7 +308,7 @@ impl OwnTool {
                 lines.push("[none]".into());
             }
             lines.extend(next.map(|next| format!("[there are more: cursor {next:?}]")));
-            Ok::<_, String>(lines.join("\n"))
+            Ok::<_, ServerError>(lines.join("\n"))
         };
         match ctx.until_stopped(listing).await {
             None => ctx.stopped(),

@@ -2,6 +2,7 @@
 //! run with the person's own rights.
 
 use crate::config::Configured;
+use crate::error::{FileError, FileProblem};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::io::Write;
@@ -35,7 +36,7 @@ impl Trust {
 
     /// Whether a server may start in this workspace: it is the person's own, or was approved as it is. Errors: the file
     /// cannot be read.
-    pub fn has(&self, workspace: &Path, server: &Configured) -> Result<bool, String> {
+    pub fn has(&self, workspace: &Path, server: &Configured) -> Result<bool, FileError> {
         if !server.foreign {
             return Ok(true);
         }
@@ -44,35 +45,37 @@ impl Trust {
     }
 
     /// Approves a server for this workspace, as it is. Errors: the file cannot be written.
-    pub fn add(&self, workspace: &Path, server: &Configured) -> Result<(), String> {
+    pub fn add(&self, workspace: &Path, server: &Configured) -> Result<(), FileError> {
         let mut approvals = self.read()?;
         let hash = hash(workspace, server);
         if approvals.approved.iter().any(|approval| approval.hash == hash) {
             return Ok(());
         }
         approvals.approved.push(Approval { hash, workspace: workspace.into(), server: server.name.clone() });
-        let bad = |why: String| format!("{}: {why}", self.file.display());
-        let text = serde_json::to_string_pretty(&approvals).map_err(|error| bad(error.to_string()))?;
         let folder = self.file.parent().unwrap_or(Path::new("."));
-        let write = || -> std::io::Result<()> {
+        let write = || -> Result<(), FileProblem> {
+            let text = serde_json::to_string_pretty(&approvals)?;
             std::fs::create_dir_all(folder)?;
             // Whole or not at all.
             let mut file = tempfile::NamedTempFile::new_in(folder)?;
             file.write_all(text.as_bytes())?;
             file.as_file().sync_all()?;
-            file.persist(&self.file)?;
+            file.persist(&self.file).map_err(std::io::Error::from)?;
             Ok(())
         };
-        write().map_err(|error| bad(error.to_string()))
+        write().map_err(|problem| self.unusable(problem))
     }
 
-    fn read(&self) -> Result<Approvals, String> {
-        let bad = |why: String| format!("{}: {why}", self.file.display());
+    fn read(&self) -> Result<Approvals, FileError> {
         match std::fs::read_to_string(&self.file) {
-            Ok(text) => serde_json::from_str(&text).map_err(|error| bad(error.to_string())),
+            Ok(text) => serde_json::from_str(&text).map_err(|error| self.unusable(error)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Approvals::default()),
-            Err(error) => Err(bad(error.to_string())),
+            Err(error) => Err(self.unusable(error)),
         }
+    }
+
+    fn unusable(&self, problem: impl Into<FileProblem>) -> FileError {
+        FileError { file: self.file.clone(), problem: problem.into() }
     }
 }
 

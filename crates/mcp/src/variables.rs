@@ -1,23 +1,25 @@
 //! `${NAME}` and `${NAME:-DEFAULT}` in what a configuration says, as others write it in `.mcp.json`.
 
+use crate::error::VariableError;
+
 /// The text with its variables replaced by what `look_up` knows. Errors: a variable that is not set, or no name.
-pub(crate) fn expand(text: &str, look_up: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
+pub(crate) fn expand(text: &str, look_up: &dyn Fn(&str) -> Option<String>) -> Result<String, VariableError> {
     let mut done = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
         done.push_str(before);
-        let (inside, left) = after.split_once('}').ok_or("a ${ without its }")?;
+        let (inside, left) = after.split_once('}').ok_or(VariableError::Unclosed)?;
         let (name, default) = match inside.split_once(":-") {
             Some((name, default)) => (name, Some(default)),
             None => (inside, None),
         };
         let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
         if name.is_empty() || !name.chars().all(is_name) {
-            return Err(format!("${{{inside}}} is not a variable; write ${{NAME}} or ${{NAME:-DEFAULT}}"));
+            return Err(VariableError::NotAVariable(inside.into()));
         }
         let value = look_up(name).filter(|value| default.is_none() || !value.is_empty());
         let value = value.or_else(|| default.map(String::from));
-        done.push_str(&value.ok_or_else(|| format!("the environment variable {name} is not set"))?);
+        done.push_str(&value.ok_or_else(|| VariableError::Unset(name.into()))?);
         rest = left;
     }
     done.push_str(rest);
@@ -28,7 +30,7 @@ pub(crate) fn expand(text: &str, look_up: &dyn Fn(&str) -> Option<String>) -> Re
 mod tests {
     use super::*;
 
-    fn expanded(text: &str) -> Result<String, String> {
+    fn expanded(text: &str) -> Result<String, VariableError> {
         let known = |name: &str| match name {
             "A" => Some("1".to_string()),
             "EMPTY" => Some(String::new()),
@@ -56,9 +58,10 @@ mod tests {
 
     #[test]
     fn what_is_no_variable_or_not_set_is_an_error() {
-        assert_eq!(expanded("${B}"), Err("the environment variable B is not set".into()));
-        assert_eq!(expanded("${A"), Err("a ${ without its }".into()));
-        assert_eq!(expanded("${}"), Err("${} is not a variable; write ${NAME} or ${NAME:-DEFAULT}".into()));
-        assert_eq!(expanded("${a b}"), Err("${a b} is not a variable; write ${NAME} or ${NAME:-DEFAULT}".into()));
+        let problem = |text: &str| expanded(text).unwrap_err().to_string();
+        assert_eq!(problem("${B}"), "the environment variable B is not set");
+        assert_eq!(problem("${A"), "a ${ without its }");
+        assert_eq!(problem("${}"), "${} is not a variable; write ${NAME} or ${NAME:-DEFAULT}");
+        assert_eq!(problem("${a b}"), "${a b} is not a variable; write ${NAME} or ${NAME:-DEFAULT}");
     }
 }

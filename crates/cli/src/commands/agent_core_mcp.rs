@@ -5,7 +5,7 @@ use crate::runs::signals::Signals;
 use crate::ui::person::person_only;
 use crate::ui::text::one_line;
 use mainpath::agent_core::{AgentCoreRequest, Refused, Terms, WrongField};
-use mainpath::mcp::{OneTool, serve_tool};
+use mainpath::mcp::{CallError, OneTool, serve_tool};
 use mainpath::runtime::views;
 use mainpath::tools::Fut;
 use mainpath::{Host, Trace};
@@ -31,7 +31,7 @@ pub async fn serve(workspace: PathBuf) -> Result<Exit, Failure> {
         _ = signals.next() => {}
     }
     match done {
-        Some(served) => served.map(|()| Exit::Ok).map_err(Failure::error),
+        Some(served) => served.map(|()| Exit::Ok).map_err(|error| Failure::error(error.to_string())),
         None => Ok(Exit::Interrupted),
     }
 }
@@ -55,8 +55,8 @@ impl OneTool for Core {
         AgentCoreRequest::schema()
     }
 
-    fn call(&self, arguments: Value) -> Fut<'_, Result<Value, String>> {
-        Box::pin(self.execute(arguments))
+    fn call(&self, arguments: Value) -> Fut<'_, Result<Value, CallError>> {
+        Box::pin(async move { self.execute(arguments).await.map_err(CallError::failed) })
     }
 }
 

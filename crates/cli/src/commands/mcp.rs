@@ -137,14 +137,14 @@ fn trust(args: &McpTrustArgs) -> Result<Exit, Failure> {
             let file = workspace.join(".mcp.json");
             return Err(Failure::usage(format!("{} names no MCP server {name:?}", file.display())));
         };
-        trust.add(&workspace, server).map_err(Failure::error)?;
+        trust.add(&workspace, server).map_err(|error| Failure::error(error.to_string()))?;
         out(&format!("approved {} in {}", one_line(name), workspace.display()))?;
         print(&server.described())?;
     }
     if args.servers.is_empty() {
         let mut waiting = 0;
         for server in &servers {
-            if !trust.has(&workspace, server).map_err(Failure::error)? {
+            if !trust.has(&workspace, server).map_err(|error| Failure::error(error.to_string()))? {
                 waiting += 1;
                 out(&format!("{} ({})", one_line(&server.name), server.file.display()))?;
                 print(&server.described())?;

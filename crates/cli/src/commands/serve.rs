@@ -11,7 +11,7 @@ use crate::ui::person::person_only;
 use crate::ui::text::one_line;
 use mainpath::agent::{self, choose_model};
 use mainpath::core::{Bodies, Log, State, arguments_in};
-use mainpath::mcp::{Mcp, RunAnswer, RunDecision, RunStart, Runs};
+use mainpath::mcp::{CallError, Mcp, RunAnswer, RunDecision, RunStart, Runs};
 use mainpath::runtime::{Mail, Phase, Runtime, Waiting, views};
 use mainpath::servers::{self, PassingOn};
 use mainpath::tools::Fut;
@@ -46,7 +46,7 @@ pub async fn serve(args: AgentArgs) -> Result<Exit, Failure> {
         mcp.close().await;
     }
     match done {
-        Ok(served) => served.map(|()| Exit::Ok).map_err(Failure::error),
+        Ok(served) => served.map(|()| Exit::Ok).map_err(|error| Failure::error(error.to_string())),
         Err(_) => Ok(Exit::Interrupted),
     }
 }
@@ -266,16 +266,22 @@ fn described(waiting: &Waiting, state: &State, bodies: &Log) -> Option<Value> {
 }
 
 impl Runs for Served {
-    fn start(&self, start: RunStart) -> Fut<'_, Result<Value, String>> {
-        Box::pin(self.begin(start))
+    fn start(&self, start: RunStart) -> Fut<'_, Result<Value, CallError>> {
+        Box::pin(async move { self.begin(start).await.map_err(CallError::failed) })
     }
-    fn status(&self, trace: String) -> Fut<'_, Result<Value, String>> {
-        Box::pin(async move { self.stands(&self.own(&trace)?).await })
+    fn status(&self, trace: String) -> Fut<'_, Result<Value, CallError>> {
+        Box::pin(async move {
+            let trace = self.own(&trace).map_err(CallError::failed)?;
+            self.stands(&trace).await.map_err(CallError::failed)
+        })
     }
-    fn answer(&self, answer: RunAnswer) -> Fut<'_, Result<Value, String>> {
-        Box::pin(self.decide(answer))
+    fn answer(&self, answer: RunAnswer) -> Fut<'_, Result<Value, CallError>> {
+        Box::pin(async move { self.decide(answer).await.map_err(CallError::failed) })
     }
-    fn result(&self, trace: String, wait: Duration) -> Fut<'_, Result<Value, String>> {
-        Box::pin(async move { self.end(self.own(&trace)?, wait).await })
+    fn result(&self, trace: String, wait: Duration) -> Fut<'_, Result<Value, CallError>> {
+        Box::pin(async move {
+            let trace = self.own(&trace).map_err(CallError::failed)?;
+            self.end(trace, wait).await.map_err(CallError::failed)
+        })
     }
 }

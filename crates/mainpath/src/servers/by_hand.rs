@@ -27,7 +27,7 @@ pub(crate) async fn start_all(servers: Vec<(String, Entry)>, with: ByHand<'_>) -
     if servers.is_empty() {
         return Ok(None);
     }
-    let servers = Servers::given(servers, Path::new("this host")).map_err(Error::invalid)?;
+    let servers = Servers::given(servers, Path::new("this host")).map_err(|error| Error::invalid(error.to_string()))?;
     let workspace = std::env::current_dir()?;
     let starter = Arc::new(Caged::new(with.launcher, with.vault, &workspace, with.protected));
     let around = Around {

@@ -3,7 +3,7 @@
 use super::caged::{Caged, redact};
 use crate::agent::{tools_now, without_denied};
 use crate::{Error, Installation, Logs, launcher, spec_of};
-use mainpath_mcp::{Around, Configured, Entry, Mcp, SEARCH_ABOVE, Servers, State, Times, Trust};
+use mainpath_mcp::{Around, ConfigError, Configured, Mcp, SEARCH_ABOVE, Servers, State, Times, Trust};
 use mainpath_runtime::{Mail, Runtime};
 use mainpath_store::{Scope, Store};
 use mainpath_types::{Spec, TraceId};
@@ -13,15 +13,12 @@ use std::sync::Arc;
 /// Which servers there are for a workspace. Errors: what is wrong with a file of the person's own.
 pub fn read(logs: &Logs, workspace: &Path, run_file: Option<&Path>) -> Result<Servers, Error> {
     let (config, file) = (&logs.home.config.mcp, &logs.home.config_file);
-    Servers::read(config, file, workspace, run_file).map_err(|problem| {
+    Servers::read(config, file, workspace, run_file).map_err(|error| match error {
         // One of the configuration has a line.
-        let is_wrong =
-            |(name, entry): &(&String, &Entry)| Servers::given([((*name).clone(), (*entry).clone())], file).is_err();
-        let begin = format!("{}: ", file.display());
-        match (config.servers.iter().find(is_wrong), problem.strip_prefix(&begin)) {
-            (Some((name, _)), Some(rest)) => logs.home.wrong_in(&["mcp", "servers", name], &Error::invalid(rest)),
-            _ => Error::invalid(problem),
+        ConfigError::Entry { file: of, entry } if of == *file => {
+            logs.home.wrong_in(&["mcp", "servers", &entry.name], &Error::invalid(entry.to_string()))
         }
+        error => Error::invalid(error.to_string()),
     })
 }
 
@@ -48,10 +45,10 @@ pub async fn connect(
     let trust = trust(&app.logs);
     for server in servers.servers.iter().filter(|server| !server.entry.disabled) {
         if let Some(approves) = approves
-            && !trust.has(workspace, server).map_err(Error::failed)?
+            && !trust.has(workspace, server).map_err(|error| Error::failed(error.to_string()))?
             && approves(server)?
         {
-            trust.add(workspace, server).map_err(Error::failed)?;
+            trust.add(workspace, server).map_err(|error| Error::failed(error.to_string()))?;
         }
     }
     let mcp = start(app, workspace, servers, tell.clone()).await?;
@@ -81,7 +78,7 @@ pub async fn start(
     let trust = trust(&app.logs);
     let mut trusted = Vec::new();
     for server in &servers.servers {
-        if trust.has(workspace, server).map_err(Error::failed)? {
+        if trust.has(workspace, server).map_err(|error| Error::failed(error.to_string()))? {
             trusted.push(server.name.clone());
         }
     }

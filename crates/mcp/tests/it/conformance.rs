@@ -4,7 +4,7 @@
 use crate::support::{beside, installed};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::service::TowerToHyperService;
-use mainpath_mcp::{RunAnswer, RunStart, Runs, Served};
+use mainpath_mcp::{CallError, RunAnswer, RunStart, Runs, Served};
 use mainpath_tools::Fut;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -63,17 +63,17 @@ async fn the_client_does_what_both_revisions_require() {
 struct NoRuns;
 
 impl Runs for NoRuns {
-    fn start(&self, _: RunStart) -> Fut<'_, Result<Value, String>> {
+    fn start(&self, _: RunStart) -> Fut<'_, Result<Value, CallError>> {
         Box::pin(async { Ok(json!({"trace": "t1"})) })
     }
-    fn status(&self, _: String) -> Fut<'_, Result<Value, String>> {
-        Box::pin(async { Err("no such run".into()) })
+    fn status(&self, _: String) -> Fut<'_, Result<Value, CallError>> {
+        Box::pin(async { Err(CallError::failed("no such run")) })
     }
-    fn answer(&self, _: RunAnswer) -> Fut<'_, Result<Value, String>> {
-        Box::pin(async { Err("no such run".into()) })
+    fn answer(&self, _: RunAnswer) -> Fut<'_, Result<Value, CallError>> {
+        Box::pin(async { Err(CallError::failed("no such run")) })
     }
-    fn result(&self, _: String, _: Duration) -> Fut<'_, Result<Value, String>> {
-        Box::pin(async { Err("no such run".into()) })
+    fn result(&self, _: String, _: Duration) -> Fut<'_, Result<Value, CallError>> {
+        Box::pin(async { Err(CallError::failed("no such run")) })
     }
 }
 
