@@ -118,7 +118,7 @@ impl InvokeWorkflow {
                     .ok_or_else(|| of(NotReady("poll.url is not an address with {id} in its path".into())))?;
                 client = client.trusting(&there);
             }
-            let schema = Schema::new(&workflow.input_schema.0).map_err(|why| of(NotReady(why)))?;
+            let schema = Schema::new(&workflow.input_schema.0).map_err(|why| of(NotReady(why.to_string())))?;
             let headers = workflow.headers.headers(secret).map_err(of)?;
             let limit = Seconds::or(workflow.timeout_s, 120);
             Ok((name.clone(), Ready { client, workflow: workflow.clone(), schema, headers, limit }))

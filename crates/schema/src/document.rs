@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde_json::{Map, Value};
 
-use crate::pattern::Pattern;
-use crate::value::{TYPES, shown, whole};
+use crate::pattern::{Pattern, PatternError};
+use crate::value::{TYPES, short, shown, whole};
 
 /// Deeper than this no schema lies in another.
 const DEEPEST: usize = 200;
@@ -14,6 +14,49 @@ const DEEPEST: usize = 200;
 const LONGEST_PLACE: usize = 1_000;
 /// As much all patterns may weigh: each takes time to read, and memory.
 const MOST_OF_PATTERNS: usize = 64_000;
+
+/// Why a value is not a JSON Schema that can be used: one line for people.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it is not a valid JSON Schema: {}", short(&.0.to_string()))]
+pub struct SchemaError(pub(crate) Problem);
+
+impl SchemaError {
+    /// The error of the pattern, if a pattern in the schema is why.
+    pub fn pattern(&self) -> Option<&PatternError> {
+        if let Problem::Pattern { source, .. } = &self.0 { Some(source) } else { None }
+    }
+}
+
+/// What is wrong with a schema. `at` is a JSON pointer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Problem {
+    #[error("its schemas are nested more than {DEEPEST} deep")]
+    TooDeep,
+    #[error("{}a schema is an object, true or false, not {found}", placed(at))]
+    NotASchema { at: String, found: String },
+    #[error("at {at}: {wanted} belongs here, not {found}")]
+    Form { at: String, wanted: &'static str, found: String },
+    #[error("at {at}: it is not supported")]
+    Unsupported { at: String },
+    #[error("at {at}: it is no pattern: {source}")]
+    Pattern { at: String, source: PatternError },
+    #[error("its patterns are more, or longer, than those of a schema may be")]
+    TooManyPatterns,
+    #[error("a reference in it has more than {LONGEST_PLACE} bytes")]
+    LongReference,
+    #[error("it refers to {0:?}, which is not in it")]
+    Unresolved(String),
+    #[error("it refers to {0:?}, another document; only what is in it is read")]
+    OtherDocument(String),
+    #[error("it refers to {0:?}, and a schema in it has an $id: that is not supported")]
+    ReferenceAndId(String),
+    #[error("what it names with $anchor or $id lies at a place of more than {LONGEST_PLACE} bytes")]
+    LongPlace,
+}
+
+fn placed(at: &str) -> String {
+    if at.is_empty() { String::new() } else { format!("at {at}: ") }
+}
 
 /// A schema that has been read.
 #[derive(Debug)]
@@ -30,7 +73,7 @@ pub(crate) struct Document {
 
 impl Document {
     /// Errors: what is wrong with it.
-    pub fn new(root: &Value) -> Result<Document, String> {
+    pub fn new(root: &Value) -> Result<Document, Problem> {
         let draft = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
         let mut reader = Reader { id: root.get("$id").and_then(Value::as_str), ..Reader::default() };
         reader.read(root, &Place { above: None, name: "", deep: 0 })?;
@@ -72,7 +115,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// Finds what each reference leads to, and reads that too where it lies in no place of a schema.
-    fn resolve(&mut self, root: &'a Value) -> Result<BTreeMap<String, String>, String> {
+    fn resolve(&mut self, root: &'a Value) -> Result<BTreeMap<String, String>, Problem> {
         let mut targets = BTreeMap::new();
         while let Some(reference) = self.references.pop_first() {
             if targets.contains_key(reference) {
@@ -81,7 +124,7 @@ impl<'a> Reader<'a> {
             let pointer = self.pointer_of(reference)?;
             let found = pointer.and_then(|pointer| root.pointer(&pointer).map(|schema| (pointer, schema)));
             let Some((pointer, schema)) = found else {
-                return Err(format!("it refers to {reference:?}, which is not in it"));
+                return Err(Problem::Unresolved(reference.into()));
             };
             self.read(schema, &Place { above: None, name: &pointer, deep: 0 })?;
             targets.insert(reference.into(), pointer);
@@ -89,9 +132,9 @@ impl<'a> Reader<'a> {
         Ok(targets)
     }
 
-    fn pointer_of(&self, reference: &str) -> Result<Option<String>, String> {
+    fn pointer_of(&self, reference: &str) -> Result<Option<String>, Problem> {
         if reference.len() > LONGEST_PLACE {
-            return Err(format!("a reference in it has more than {LONGEST_PLACE} bytes"));
+            return Err(Problem::LongReference);
         }
         let own = self.id.filter(|id| !id.is_empty()).and_then(|id| reference.strip_prefix(id.trim_end_matches('#')));
         let rest = match (own.unwrap_or(reference), self.ids.get(reference)) {
@@ -100,11 +143,11 @@ impl<'a> Reader<'a> {
             (rest, None) => rest,
         };
         let Some(fragment) = rest.strip_prefix('#') else {
-            return Err(format!("it refers to {reference:?}, another document; only what is in it is read"));
+            return Err(Problem::OtherDocument(reference.into()));
         };
         // It would depend on which of them the reference stands in.
         if !self.ids.is_empty() {
-            return Err(format!("it refers to {reference:?}, and a schema in it has an $id: that is not supported"));
+            return Err(Problem::ReferenceAndId(reference.into()));
         }
         Ok(match percent_decoded(fragment) {
             pointer if pointer.is_empty() || pointer.starts_with('/') => Some(pointer),
@@ -112,18 +155,14 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn read(&mut self, schema: &'a Value, place: &Place<'_>) -> Result<(), String> {
+    fn read(&mut self, schema: &'a Value, place: &Place<'_>) -> Result<(), Problem> {
         if place.deep > DEEPEST {
-            return Err(format!("its schemas are nested more than {DEEPEST} deep"));
+            return Err(Problem::TooDeep);
         }
         let keywords = match schema {
             Value::Bool(_) => return Ok(()),
             Value::Object(keywords) => keywords,
-            other => {
-                let at = place.pointer();
-                let at = if at.is_empty() { at } else { format!("at {at}: ") };
-                return Err(format!("{at}a schema is an object, true or false, not {}", shown(other)));
-            }
+            other => return Err(Problem::NotASchema { at: place.pointer(), found: shown(other) }),
         };
         if !self.known.insert(std::ptr::from_ref(schema).addr()) {
             return Ok(());
@@ -160,7 +199,7 @@ impl<'a> Reader<'a> {
                     Value::String(reference) => drop(self.references.insert(reference)),
                     _ => return Err(place.wants("a text", value)),
                 },
-                Form::Unsupported => return Err(format!("at {}: it is not supported", place.pointer())),
+                Form::Unsupported => return Err(Problem::Unsupported { at: place.pointer() }),
                 Form::Plain(form) => form.holds(value, &place)?,
             }
             self.tracks |= matches!(keyword.as_str(), "unevaluatedProperties" | "unevaluatedItems");
@@ -168,7 +207,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn read_list(&mut self, value: &'a Value, place: &Place<'_>) -> Result<(), String> {
+    fn read_list(&mut self, value: &'a Value, place: &Place<'_>) -> Result<(), Problem> {
         let Value::Array(schemas) = value else { return Err(place.wants("a list of schemas", value)) };
         if schemas.is_empty() && place.name != "items" && place.name != "prefixItems" {
             return Err(place.wants("at least one schema", value));
@@ -179,22 +218,21 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn compile(&mut self, pattern: &str, place: &Place<'_>) -> Result<(), String> {
+    fn compile(&mut self, pattern: &str, place: &Place<'_>) -> Result<(), Problem> {
         if self.patterns.contains_key(pattern) {
             return Ok(());
         }
-        let made = Pattern::new(pattern);
-        let made = made.map_err(|problem| format!("at {}: it is no pattern: {problem}", place.pointer()))?;
+        let made = Pattern::new(pattern).map_err(|source| Problem::Pattern { at: place.pointer(), source })?;
         self.weight_of_patterns += pattern.len() + made.weight();
         if self.weight_of_patterns > MOST_OF_PATTERNS {
-            return Err("its patterns are more, or longer, than those of a schema may be".into());
+            return Err(Problem::TooManyPatterns);
         }
         self.patterns.insert(pattern.into(), made);
         Ok(())
     }
 
     /// The names that a schema gives itself. Draft 7 and older wrote an anchor as an `$id`, and draft 4 that as `id`.
-    fn names(&mut self, keywords: &'a Map<String, Value>, place: &Place<'_>) -> Result<(), String> {
+    fn names(&mut self, keywords: &'a Map<String, Value>, place: &Place<'_>) -> Result<(), Problem> {
         let text = |keyword: &str| keywords.get(keyword).and_then(Value::as_str);
         let anchor = text("$anchor").or(text("$id").and_then(|id| id.strip_prefix('#')));
         if let Some(anchor) = anchor.filter(|anchor| !anchor.is_empty()) {
@@ -236,18 +274,16 @@ impl<'a> Place<'a> {
     }
 
     /// The pointer of a place that a reference may lead to. Errors: it is too long.
-    fn pointer_to_follow(&self) -> Result<String, String> {
+    fn pointer_to_follow(&self) -> Result<String, Problem> {
         let length: usize = std::iter::successors(Some(self), |place| place.above).map(|place| place.name.len()).sum();
         match length > LONGEST_PLACE {
-            true => {
-                Err(format!("what it names with $anchor or $id lies at a place of more than {LONGEST_PLACE} bytes"))
-            }
+            true => Err(Problem::LongPlace),
             false => Ok(self.pointer()),
         }
     }
 
-    fn wants(&self, what: &str, found: &Value) -> String {
-        format!("at {}: {what} belongs here, not {}", self.pointer(), shown(found))
+    fn wants(&self, wanted: &'static str, found: &Value) -> Problem {
+        Problem::Form { at: self.pointer(), wanted, found: shown(found) }
     }
 }
 
@@ -314,7 +350,7 @@ enum Plain {
 }
 
 impl Plain {
-    fn holds(&self, value: &Value, place: &Place<'_>) -> Result<(), String> {
+    fn holds(&self, value: &Value, place: &Place<'_>) -> Result<(), Problem> {
         let is_type = |value: &Value| value.as_str().is_some_and(|name| TYPES.contains(&name));
         let (fits, what) = match self {
             Plain::Types => {
@@ -340,7 +376,7 @@ impl Plain {
     }
 }
 
-fn names_of(value: &Value, place: &Place<'_>) -> Result<(), String> {
+fn names_of(value: &Value, place: &Place<'_>) -> Result<(), Problem> {
     match value.as_array().is_some_and(|names| names.iter().all(Value::is_string)) {
         true => Ok(()),
         false => Err(place.wants("a list of names", value)),

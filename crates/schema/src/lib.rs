@@ -14,6 +14,8 @@ mod document;
 mod pattern;
 mod value;
 
+pub use document::SchemaError;
+pub use pattern::PatternError;
 use serde_json::Value;
 use std::fmt;
 
@@ -23,9 +25,8 @@ pub struct Schema(document::Document);
 
 impl Schema {
     /// Reads a schema. Errors: what is wrong with it, one line for people.
-    pub fn new(schema: &Value) -> Result<Schema, String> {
-        let document = document::Document::new(schema);
-        document.map(Schema).map_err(|problem| format!("it is not a valid JSON Schema: {}", value::short(&problem)))
+    pub fn new(schema: &Value) -> Result<Schema, SchemaError> {
+        document::Document::new(schema).map(Schema).map_err(SchemaError)
     }
 
     /// The violated rules with their places, as `at /path: what is wrong`, the first 16; empty if the value matches.

@@ -138,7 +138,7 @@ fn takes<T: JsonSchema + 'static>() -> Result<Option<Takes>, String> {
     }
     let settings = schemars::generate::SchemaSettings::draft2020_12().with_transform(mainpath::bounded);
     let root = settings.into_generator().into_root_schema_for::<T>().to_value();
-    let rules = Arc::new(schema::Schema::new(&root)?);
+    let rules = Arc::new(schema::Schema::new(&root).map_err(|error| error.to_string())?);
     let is_optional = rules.violations(&Value::Object(Default::default())).is_empty();
     Ok(Some(Takes { root, schema: |all| all.subschema_for::<T>(), rules, is_optional }))
 }

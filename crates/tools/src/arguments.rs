@@ -2,6 +2,7 @@
 
 use crate::unique::unique_json;
 use crate::{Problem, Schema};
+use mainpath_schema::SchemaError;
 use mainpath_types::{ToolSchema, json_kind};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -11,7 +12,18 @@ use serde_json::{Map, Value};
 /// What a tool's arguments must look like.
 pub(crate) struct Arguments {
     schema: ToolSchema,
-    compiled: Result<Schema, String>,
+    compiled: Result<Schema, SchemaError>,
+}
+
+/// Why a schema from outside cannot be that of arguments.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ArgumentsError {
+    #[error("it is {0}, not an object")]
+    NotAnObject(&'static str),
+    #[error("it describes something else than an object")]
+    OfAnotherType,
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
 }
 
 impl Arguments {
@@ -23,14 +35,12 @@ impl Arguments {
     }
 
     /// Those that a schema from outside describes. Errors: why it cannot be used.
-    pub fn from_schema(mut schema: Value) -> Result<Arguments, String> {
-        let Value::Object(root) = &mut schema else {
-            return Err(format!("it is {}, not an object", json_kind(&schema)));
-        };
+    pub fn from_schema(mut schema: Value) -> Result<Arguments, ArgumentsError> {
+        let Value::Object(root) = &mut schema else { return Err(ArgumentsError::NotAnObject(json_kind(&schema))) };
         root.remove("$schema");
         match root.entry("type").or_insert_with(|| "object".into()) {
             Value::String(name) if name == "object" => {}
-            _ => return Err("it describes something else than an object".into()),
+            _ => return Err(ArgumentsError::OfAnotherType),
         }
         let compiled = Ok(Schema::new(&schema)?);
         Ok(Arguments { schema: schema.into(), compiled })

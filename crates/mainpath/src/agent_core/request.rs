@@ -103,7 +103,7 @@ impl AgentCoreRequest {
 
     /// A request from its JSON. Errors: every field that its schema does not allow.
     pub fn read(value: Value) -> Result<AgentCoreRequest, Vec<WrongField>> {
-        let rules = Schema::new(&Self::schema()).map_err(|why| vec![WrongField::new("", why)])?;
+        let rules = Schema::new(&Self::schema()).map_err(|why| vec![WrongField::new("", why.to_string())])?;
         let wrong = rules.wrong_fields(&value).into_iter();
         let told = |wrong: Violation| match wrong.is_missing() {
             true => WrongField::new(wrong.field, "is missing"),

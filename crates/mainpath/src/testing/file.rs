@@ -148,9 +148,9 @@ impl ExpectedAnswer {
             return Err(Error::invalid("answer expects nothing: set is, contains, matches or schema"));
         }
         let pattern = self.matches.as_ref().map(|pattern| json!({"type": "string", "pattern": pattern}));
-        if let Some(Err(why)) = pattern.as_ref().map(Schema::new) {
+        if let Some(Err(error)) = pattern.as_ref().map(Schema::new) {
             // Whoever wrote it wrote no schema.
-            let why = why.rsplit("it is no pattern: ").next().unwrap_or_default();
+            let why = error.pattern().map_or_else(|| error.to_string(), ToString::to_string);
             return Err(Error::invalid(format!("answer.matches is no regular expression that can be used: {why}")));
         }
         match self.schema.as_ref().map(Schema::new) {

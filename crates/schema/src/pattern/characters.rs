@@ -2,6 +2,7 @@
 
 use regex_syntax::hir::ClassUnicode;
 
+use super::error::PatternError;
 use super::sets;
 use super::syntax::{Node, Reader};
 
@@ -23,7 +24,7 @@ impl Item {
 
 impl Reader {
     /// A set, after its bracket.
-    pub(super) fn set(&mut self) -> Result<Node, String> {
+    pub(super) fn set(&mut self) -> Result<Node, PatternError> {
         let negated = self.eat("^");
         let mut ranges = Vec::new();
         while !self.eat("]") {
@@ -58,7 +59,7 @@ impl Reader {
         self.one(set)
     }
 
-    fn item(&mut self) -> Result<Item, String> {
+    fn item(&mut self) -> Result<Item, PatternError> {
         match self.next()? {
             '\\' if self.eat("b") => Ok(Item::Point(0x08)),
             '\\' => self.escaped(),
@@ -67,7 +68,7 @@ impl Reader {
     }
 
     /// What an escape stands for, after its backslash, in a set and elsewhere.
-    pub(super) fn escaped(&mut self) -> Result<Item, String> {
+    pub(super) fn escaped(&mut self) -> Result<Item, PatternError> {
         let point = match self.next()? {
             kind @ ('d' | 'D' | 'w' | 'W' | 's' | 'S') => {
                 let set = match kind.to_ascii_lowercase() {
@@ -102,7 +103,7 @@ impl Reader {
         Ok(Item::Point(point))
     }
 
-    fn hexadecimal(&mut self, digits: usize) -> Result<u32, String> {
+    fn hexadecimal(&mut self, digits: usize) -> Result<u32, PatternError> {
         let mut number = 0;
         for _ in 0..digits {
             let digit = self.peek().and_then(|one| one.to_digit(16));
@@ -113,7 +114,7 @@ impl Reader {
     }
 
     /// `{1F600}`, or four digits; of the two halves of a pair, what they are together.
-    fn code_point(&mut self) -> Result<u32, String> {
+    fn code_point(&mut self) -> Result<u32, PatternError> {
         if self.eat("{") {
             let mut point = 0_u32;
             while {

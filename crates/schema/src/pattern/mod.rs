@@ -1,6 +1,7 @@
 //! Patterns of a schema, and what it costs to hold a text to one.
 
 mod characters;
+mod error;
 mod sets;
 mod stepping;
 mod syntax;
@@ -9,11 +10,11 @@ use regex_automata::meta;
 use regex_automata::nfa::thompson::{Compiler, Config};
 use regex_syntax::hir::{Class, Hir, Look, Repetition};
 
+use error::LONGEST;
+pub use error::PatternError;
 use stepping::Program;
 use syntax::{Edge, Node, Syntax};
 
-/// Bytes that a pattern may have.
-const LONGEST: usize = 8_000;
 /// Bytes that a pattern may take when compiled.
 const COMPILED: usize = 10 << 20;
 /// Bytes that a pattern may keep to be faster.
@@ -38,17 +39,17 @@ pub(crate) enum Pattern {
 
 impl Pattern {
     /// Errors: why it is none.
-    pub fn new(pattern: &str) -> Result<Pattern, String> {
+    pub fn new(pattern: &str) -> Result<Pattern, PatternError> {
         if pattern.len() > LONGEST {
-            return Err(format!("it has more than {LONGEST} bytes"));
+            return Err(PatternError::TooLong);
         }
         let syntax = Syntax::read(pattern)?;
         let Some(plain) = plain(&syntax.node) else { return Ok(Pattern::Stepping(Program::new(&syntax))) };
-        let too_large = "it takes too much memory";
         let sized = Config::new().nfa_size_limit(Some(COMPILED));
-        let counted = Compiler::new().configure(sized).build_from_hir(&plain).map_err(|_| too_large)?;
+        let counted = Compiler::new().configure(sized).build_from_hir(&plain).map_err(|_| PatternError::TooLarge)?;
         let sized = meta::Config::new().nfa_size_limit(Some(COMPILED)).hybrid_cache_capacity(CACHED);
-        let automaton = meta::Builder::new().configure(sized).build_from_hir(&plain).map_err(|_| too_large)?;
+        let automaton =
+            meta::Builder::new().configure(sized).build_from_hir(&plain).map_err(|_| PatternError::TooLarge)?;
         let states = counted.states().len();
         Ok(Pattern::Plain { states, automaton, tried: (states > FEW_STATES).then(|| Program::new(&syntax)) })
     }

@@ -8,10 +8,9 @@ use std::ops::Range;
 
 use regex_syntax::hir::ClassUnicode;
 
+use super::error::{DEEPEST, PatternError};
 use super::sets;
 
-/// Deeper than this no groups lie in each other.
-const DEEPEST: usize = 100;
 /// Ranges that all sets of a pattern may have, and characters of which it may look for the other case.
 const MOST_OF_SETS: usize = 50_000;
 
@@ -72,12 +71,12 @@ pub(super) struct Syntax {
 
 impl Syntax {
     /// Errors: where the pattern is none, and why.
-    pub fn read(pattern: &str) -> Result<Syntax, String> {
+    pub fn read(pattern: &str) -> Result<Syntax, PatternError> {
         let text: Vec<char> = pattern.chars().collect();
         let names = names_of_groups(&text);
         let twice = |name: &String| names.iter().flatten().filter(|other| *other == name).count() > 1;
         if let Some(name) = names.iter().flatten().find(|name| twice(name)) {
-            return Err(format!("two groups have the name {name:?}"));
+            return Err(PatternError::SameName(name.clone()));
         }
         let mut reader = Reader {
             text,
@@ -158,17 +157,17 @@ impl Reader {
         eats
     }
 
-    pub(super) fn next(&mut self) -> Result<char, String> {
+    pub(super) fn next(&mut self) -> Result<char, PatternError> {
         let next = self.peek().ok_or_else(|| self.wrong("something is missing"))?;
         self.at += 1;
         Ok(next)
     }
 
-    pub(super) fn wrong(&self, what: &str) -> String {
-        format!("at character {}: {what}", self.at)
+    pub(super) fn wrong(&self, problem: &'static str) -> PatternError {
+        PatternError::Syntax { at: self.at, problem }
     }
 
-    fn forms(&mut self) -> Result<Node, String> {
+    fn forms(&mut self) -> Result<Node, PatternError> {
         let first = self.sequence()?;
         if self.peek() != Some('|') {
             return Ok(first);
@@ -180,7 +179,7 @@ impl Reader {
         Ok(Node::Either(forms))
     }
 
-    fn sequence(&mut self) -> Result<Node, String> {
+    fn sequence(&mut self) -> Result<Node, PatternError> {
         let mut parts = Vec::new();
         while !matches!(self.peek(), None | Some('|' | ')')) {
             let groups = self.opened;
@@ -198,7 +197,7 @@ impl Reader {
         Ok(Node::InOrder(parts))
     }
 
-    fn part(&mut self) -> Result<Node, String> {
+    fn part(&mut self) -> Result<Node, PatternError> {
         if self.quantifier()?.is_some() {
             return Err(self.wrong("there is nothing to repeat"));
         }
@@ -224,26 +223,26 @@ impl Reader {
         }
     }
 
-    pub(super) fn one(&mut self, set: ClassUnicode) -> Result<Node, String> {
+    pub(super) fn one(&mut self, set: ClassUnicode) -> Result<Node, PatternError> {
         self.take(set.ranges().len())?;
         Ok(Node::One(set))
     }
 
-    pub(super) fn take(&mut self, room: usize) -> Result<(), String> {
-        self.room = self.room.checked_sub(room).ok_or("its sets of characters take too much memory")?;
+    pub(super) fn take(&mut self, room: usize) -> Result<(), PatternError> {
+        self.room = self.room.checked_sub(room).ok_or(PatternError::LargeSets)?;
         Ok(())
     }
 
-    pub(super) fn in_any_case(&mut self, mut set: ClassUnicode) -> Result<ClassUnicode, String> {
+    pub(super) fn in_any_case(&mut self, mut set: ClassUnicode) -> Result<ClassUnicode, PatternError> {
         if self.modes.any_case {
             self.take(sets::cost_of_folding(&set))?;
-            set.try_case_fold_simple().map_err(|error| error.to_string())?;
+            set.try_case_fold_simple().map_err(|_| PatternError::NoCases)?;
         }
         Ok(set)
     }
 
     /// A quantifier, if one is here, without the `?` after it.
-    fn quantifier(&mut self) -> Result<Option<Quantifier>, String> {
+    fn quantifier(&mut self) -> Result<Option<Quantifier>, PatternError> {
         let quantifier = match self.peek() {
             Some('*') => Quantifier { least: 0, most: None },
             Some('+') => Quantifier { least: 1, most: None },
@@ -256,7 +255,7 @@ impl Reader {
     }
 
     /// `{1}`, `{1,}` or `{1,2}`. Other braces stand for themselves.
-    fn braces(&mut self) -> Result<Option<Quantifier>, String> {
+    fn braces(&mut self) -> Result<Option<Quantifier>, PatternError> {
         let before = self.at;
         self.at += 1;
         let least = self.number();
@@ -286,7 +285,7 @@ impl Reader {
     }
 
     /// A group, after its parenthesis.
-    fn group(&mut self) -> Result<Node, String> {
+    fn group(&mut self) -> Result<Node, PatternError> {
         let modes = self.modes;
         let look = |back: bool, negative: bool| Some(Look { back, negative });
         let mut holds = false;
@@ -314,7 +313,7 @@ impl Reader {
         self.opened += usize::from(holds);
         self.deep += 1;
         if self.deep > DEEPEST {
-            return Err(format!("its groups are nested more than {DEEPEST} deep"));
+            return Err(PatternError::TooDeep);
         }
         let inner = self.forms()?;
         self.deep -= 1;
@@ -330,7 +329,7 @@ impl Reader {
     }
 
     /// The name of a group and what closes it.
-    fn name(&mut self) -> Result<String, String> {
+    fn name(&mut self) -> Result<String, PatternError> {
         let mut name = String::new();
         loop {
             match self.next()? {
@@ -343,7 +342,7 @@ impl Reader {
     }
 
     /// What `ims-ims:` makes of the modes. It stands for its own group only: ECMAScript has no switch for the rest.
-    fn switched(&mut self) -> Result<Modes, String> {
+    fn switched(&mut self) -> Result<Modes, PatternError> {
         let mut modes = self.modes;
         let mut on = true;
         let mut known = String::new();
@@ -365,7 +364,7 @@ impl Reader {
     }
 
     /// What refers to a group, after its backslash.
-    fn reference(&mut self) -> Result<Node, String> {
+    fn reference(&mut self) -> Result<Node, PatternError> {
         let number = if self.eat("k") {
             if !self.eat("<") {
                 return Err(self.wrong("the name of a group is missing"));

@@ -17,6 +17,6 @@ fn told(schema: &Value, value: &Value) -> Vec<String> {
 
 /// What is wrong with a schema.
 fn refused(schema: &Value) -> String {
-    let problem = Schema::new(schema).unwrap_err();
+    let problem = Schema::new(schema).unwrap_err().to_string();
     problem.strip_prefix("it is not a valid JSON Schema: ").unwrap().to_owned()
 }
