@@ -241,7 +241,8 @@ impl Tool for HttpRequest {
                     return Err(self.not_allowed(&ask.method, &shown(ctx, &ask.url)));
                 }
                 let follow = |method: &Method, url: &Url| match self.covers(method, url) {
-                    true => (ctx.check_redirect)(UrlFact { method: method.to_string(), url: url.to_string() }),
+                    true => (ctx.check_redirect)(UrlFact { method: method.to_string(), url: url.to_string() })
+                        .map_err(|why| why.to_string()),
                     false => Err(format!("{method} to there is not allowed")),
                 };
                 let method = ask.method.clone();

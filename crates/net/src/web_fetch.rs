@@ -109,7 +109,8 @@ impl WebFetch {
         let follow = |method: &Method, to: &Url| match (self.allows(to), same_site(&begin, to)) {
             (false, _) => Err("it is not among what may be fetched here".into()),
             (true, false) => Err("it is another site; fetch that address if it is wanted".to_string()),
-            (true, true) => (ctx.check_redirect)(UrlFact { method: method.to_string(), url: to.to_string() }),
+            (true, true) => (ctx.check_redirect)(UrlFact { method: method.to_string(), url: to.to_string() })
+                .map_err(|why| why.to_string()),
         };
         let mut ask = Ask::get(url);
         ask.headers

@@ -1,7 +1,7 @@
 //! `agent` and `evaluate`: how a model hands work to other agents. Whoever drives the trace starts them; `run` is never asked.
 
 use crate::{Fut, Tool, ToolContext, ToolDoc, Touches};
-use mainpath_types::{ChildMode, EffectClass, ToolOutput, TraceId};
+use mainpath_types::{BadName, ChildMode, EffectClass, ToolOutput, TraceId};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -95,17 +95,62 @@ pub struct AgentCall {
 /// So many tasks a call may have.
 const MOST_TASKS: usize = 64;
 
+/// Why a call for other agents cannot be carried out, in words for the model.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentCallError {
+    /// The arguments do not match the tool's schema.
+    #[error("wrong arguments for {tool}: {source}")]
+    Arguments {
+        /// The tool.
+        tool: String,
+        /// The cause.
+        source: serde_json::Error,
+    },
+    /// A task is empty, or there is none.
+    #[error("an agent needs a task in words")]
+    NoTask,
+    /// It has this many tasks.
+    #[error("{0} tasks are too many: give {MOST_TASKS} at most")]
+    TooManyTasks(usize),
+    /// It gives several tasks to one agent.
+    #[error("several tasks begin new agents: give one task to continue one")]
+    TasksForOne,
+    /// `continue_from` is not the id of a trace.
+    #[error("continue_from: {0}")]
+    ContinueFrom(#[from] BadName),
+    /// The agent to continue works on this host, which is not that of `agent_url`.
+    #[error("the agent works at {0}: give its server as agent_url too")]
+    WorksAt(String),
+    /// The agent to continue works on this machine, and `agent_url` is given.
+    #[error("the agent works on this machine: leave agent_url out")]
+    WorksHere,
+    /// `agent_url` is not the address of a server.
+    #[error("agent_url: {0:?} is not the address of a server, such as https://agents.example.com")]
+    Address(String),
+    /// `agent_url` is given, and no server is configured.
+    #[error("no other machine is set up here: leave agent_url out")]
+    NoServers,
+    /// The server of `agent_url` is not configured.
+    #[error("agent_url: {host} is not set up here; there are {known}")]
+    UnknownServer {
+        /// The host of `agent_url`.
+        host: String,
+        /// The addresses that are configured.
+        known: String,
+    },
+}
+
 impl AgentCall {
     /// Reads the arguments of a call of either tool. Errors: what is wrong, for the model.
-    pub fn read(tool: &str, arguments: &str) -> Result<AgentCall, String> {
-        let wrong = |error: serde_json::Error| format!("wrong arguments for {tool}: {error}");
+    pub fn read(tool: &str, arguments: &str) -> Result<AgentCall, AgentCallError> {
+        let wrong = |source| AgentCallError::Arguments { tool: tool.into(), source };
         if tool == EvaluateTool::NAME {
             let args: EvaluateArgs = serde_json::from_str(arguments).map_err(wrong)?;
             return Ok(AgentCall {
                 mode: ChildMode::Evaluate,
                 tasks: Vec::new(),
                 agent_type: None,
-                continue_from: args.continue_from.as_deref().map(trace).transpose()?,
+                continue_from: args.continue_from.as_deref().map(str::parse).transpose()?,
                 host: None,
                 skills: None,
                 messages: args.messages.unwrap_or_default(),
@@ -122,27 +167,27 @@ impl AgentCall {
 }
 
 impl AgentArgs {
-    fn read(self) -> Result<AgentCall, String> {
+    fn read(self) -> Result<AgentCall, AgentCallError> {
         let (mode, tasks) = match self.task {
             Tasks::One(task) => (ChildMode::Delegate, vec![task]),
             Tasks::Several(tasks) => (ChildMode::Explore, tasks),
         };
         if tasks.is_empty() || tasks.iter().any(|task| task.trim().is_empty()) {
-            return Err("an agent needs a task in words".into());
+            return Err(AgentCallError::NoTask);
         }
         if tasks.len() > MOST_TASKS {
-            return Err(format!("{} tasks are too many: give {MOST_TASKS} at most", tasks.len()));
+            return Err(AgentCallError::TooManyTasks(tasks.len()));
         }
         if self.continue_from.is_some() && mode == ChildMode::Explore {
-            return Err("several tasks begin new agents: give one task to continue one".into());
+            return Err(AgentCallError::TasksForOne);
         }
-        let continue_from = self.continue_from.as_deref().map(trace).transpose()?;
+        let continue_from: Option<TraceId> = self.continue_from.as_deref().map(str::parse).transpose()?;
         let host = self.agent_url.as_deref().map(host_of).transpose()?;
         let there = continue_from.as_ref().and_then(TraceId::elsewhere).map(|there| there.host);
         if continue_from.is_some() && there != host.as_deref() {
             return Err(match there {
-                Some(there) => format!("the agent works at {there}: give its server as agent_url too"),
-                None => "the agent works on this machine: leave agent_url out".into(),
+                Some(there) => AgentCallError::WorksAt(there.to_string()),
+                None => AgentCallError::WorksHere,
             });
         }
         let (agent_type, skills) = (self.agent_type, self.skills);
@@ -152,8 +197,8 @@ impl AgentArgs {
 }
 
 /// The host in an address, with its port if that is not the usual one. Errors: it is no address of a server.
-pub fn host_of(url: &str) -> Result<String, String> {
-    let wrong = || format!("agent_url: {url:?} is not the address of a server, such as https://agents.example.com");
+pub fn host_of(url: &str) -> Result<String, AgentCallError> {
+    let wrong = || AgentCallError::Address(url.into());
     let (scheme, rest) = url.split_once("://").ok_or_else(wrong)?;
     let usual = match scheme.to_ascii_lowercase().as_str() {
         "http" => ":80",
@@ -167,25 +212,21 @@ pub fn host_of(url: &str) -> Result<String, String> {
     Ok(host.into())
 }
 
-fn trace(id: &str) -> Result<TraceId, String> {
-    id.parse().map_err(|error| format!("continue_from: {error}"))
-}
-
 impl AgentTool {
     /// The same tool, which also starts agents at these servers. Errors: an address that cannot be one.
-    pub fn with_servers(servers: Vec<AgentServer>) -> Result<AgentTool, String> {
+    pub fn with_servers(servers: Vec<AgentServer>) -> Result<AgentTool, AgentCallError> {
         servers.iter().try_for_each(|server| host_of(&server.url).map(drop))?;
         Ok(AgentTool { servers: servers.into() })
     }
 
-    fn check_server(&self, host: &str) -> Result<(), String> {
-        if self.servers.iter().any(|server| host_of(&server.url).as_deref() == Ok(host)) {
+    fn check_server(&self, host: &str) -> Result<(), AgentCallError> {
+        if self.servers.iter().any(|server| host_of(&server.url).is_ok_and(|known| known == host)) {
             return Ok(());
         }
         let known: Vec<&str> = self.servers.iter().map(|server| server.url.as_str()).collect();
         Err(match known.as_slice() {
-            [] => "no other machine is set up here: leave agent_url out".into(),
-            known => format!("agent_url: {host} is not set up here; there are {}", known.join(", ")),
+            [] => AgentCallError::NoServers,
+            known => AgentCallError::UnknownServer { host: host.into(), known: known.join(", ") },
         })
     }
 }
@@ -215,7 +256,7 @@ impl Tool for AgentTool {
             Some(host) => self.check_server(host),
             None => Ok(()),
         });
-        known.map_err(|problem| crate::Problem::new("invalid_arguments", problem))
+        known.map_err(|problem| crate::Problem::new("invalid_arguments", problem.to_string()))
     }
 
     fn run<'a>(&'a self, _: &'a ToolContext, _: AgentArgs) -> Fut<'a, ToolOutput> {
@@ -248,7 +289,7 @@ mod tests {
 
     #[test]
     fn one_task_is_delegated_several_are_explored_and_what_does_not_fit_is_told() {
-        let read = |args: Value| AgentCall::read("agent", &args.to_string());
+        let read = |args: Value| AgentCall::read("agent", &args.to_string()).map_err(|error| error.to_string());
         let one = read(json!({"task": "Fix it.", "continue_from": "t@delegate-5-001"})).unwrap();
         assert_eq!((one.mode, one.count()), (ChildMode::Delegate, 1));
         assert_eq!(one.continue_from.unwrap().as_str(), "t@delegate-5-001");
@@ -263,7 +304,7 @@ mod tests {
             ),
             (json!({"task": vec!["x"; 65]}), "65 tasks are too many: give 64 at most"),
         ] {
-            assert_eq!(read(args), Err(problem.into()));
+            assert_eq!(read(args).unwrap_err(), problem);
         }
         assert!(read(json!({"task": "x", "continue_from": "../x"})).unwrap_err().starts_with("continue_from: "));
         for (url, host) in [

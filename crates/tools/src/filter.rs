@@ -87,15 +87,31 @@ fn request(from: &mut impl BufRead) -> io::Result<(String, Vec<u8>)> {
     Ok((String::from_utf8(filter).map_err(io::Error::other)?, input))
 }
 
+/// Why a filter has no results, for the model.
+#[derive(Debug, thiserror::Error)]
+enum FilterError {
+    #[error("The input is not JSON: {0}.")]
+    Input(String),
+    #[error("The filter is wrong in line {line}, column {column}, at {found}: {problem}.")]
+    Syntax { line: usize, column: usize, found: String, problem: String },
+    #[error("The filter is wrong.")]
+    Unreadable,
+    /// Its own error, raised for an input.
+    #[error("The filter failed: {0}.")]
+    Raised(String),
+    #[error("The filter ended itself.")]
+    Halted,
+}
+
 /// Writes the results. Errors: what is wrong, for the model.
-fn apply(code: &str, input: &[u8]) -> Result<i32, String> {
+fn apply(code: &str, input: &[u8]) -> Result<i32, FilterError> {
     let arena = Arena::default();
     let filter = compile(&arena, code)?;
     let inputs = match input.iter().all(u8::is_ascii_whitespace) {
         true => vec![Val::Null],
-        false => read::parse_many(input)
-            .collect::<Result<_, _>>()
-            .map_err(|error| format!("The input is not JSON: {error}."))?,
+        false => {
+            read::parse_many(input).collect::<Result<_, _>>().map_err(|error| FilterError::Input(error.to_string()))?
+        }
     };
     let mut out = io::stdout().lock();
     let mut written = 0;
@@ -103,8 +119,8 @@ fn apply(code: &str, input: &[u8]) -> Result<i32, String> {
         let ctx = Ctx::<JustLut<Val>>::new(&filter.lut, Vars::new([]));
         for result in filter.id.run((ctx, input)) {
             let result = result.map_err(|error| match error.get_err() {
-                Ok(error) => format!("The filter failed: {error}."),
-                Err(_) => "The filter ended itself.".into(),
+                Ok(error) => FilterError::Raised(error.to_string()),
+                Err(_) => FilterError::Halted,
             })?;
             let line = format!("{result}\n");
             let room = RESULT_BYTES - written;
@@ -119,20 +135,20 @@ fn apply(code: &str, input: &[u8]) -> Result<i32, String> {
     Ok(DONE)
 }
 
-fn compile<'a>(arena: &'a Arena, code: &'a str) -> Result<Filter<JustLut<Val>>, String> {
+fn compile<'a>(arena: &'a Arena, code: &'a str) -> Result<Filter<JustLut<Val>>, FilterError> {
     let defs = jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs());
     let rows = load::parse(ROWS, |parser| parser.defs()).unwrap_or_default();
     let defs = defs.chain(rows);
     let defs = defs.filter(|def| !LEFT_OUT.contains(&def.name));
     let funs = jaq_core::funs().chain(jaq_std::funs()).chain(jaq_json::funs());
     let funs = funs.filter(|(name, ..)| !LEFT_OUT.contains(name));
-    let wrong = |at: &str, what: String| {
+    let wrong = |at: &str, problem: String| {
         let before = code.get(..at.as_ptr().addr().wrapping_sub(code.as_ptr().addr())).unwrap_or(code);
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or(before).chars().count() + 1;
         let found: String = at.chars().take(20).collect();
         let found = if found.is_empty() { "the end".into() } else { format!("{found:?}") };
-        format!("The filter is wrong in line {line}, column {column}, at {found}: {what}.")
+        FilterError::Syntax { line, column, found, problem }
     };
     let unloadable = |errors: load::Errors<&str, ()>| {
         let first = errors.into_iter().find_map(|(_, error)| match error {
@@ -144,15 +160,12 @@ fn compile<'a>(arena: &'a Arena, code: &'a str) -> Result<Filter<JustLut<Val>>, 
                 errors.into_iter().next().map(|(expected, at)| wrong(at, format!("expected {}", expected.as_str())))
             }
         });
-        first.unwrap_or_else(|| "The filter is wrong.".into())
+        first.unwrap_or(FilterError::Unreadable)
     };
     let modules = Loader::new(defs).load(arena, File { code, path: () }).map_err(unloadable)?;
     load::import(&modules, |_| Err("a filter cannot read files".into())).map_err(unloadable)?;
     Compiler::default().with_funs(funs).compile(modules).map_err(|errors| {
         let first = errors.into_iter().flat_map(|(_, errors)| errors).next();
-        first.map_or_else(
-            || "The filter is wrong.".into(),
-            |(at, kind)| wrong(at, format!("there is no such {}", kind.as_str())),
-        )
+        first.map_or(FilterError::Unreadable, |(at, kind)| wrong(at, format!("there is no such {}", kind.as_str())))
     })
 }

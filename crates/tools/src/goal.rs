@@ -61,21 +61,56 @@ struct StepArgs {
     under: Option<String>,
 }
 
+/// Why a call asks for no operations on the plan, in words for the model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GoalError {
+    /// A status is unknown.
+    #[error("{name:?} is not a status; there are: {}.", STATUS.join(", "))]
+    Status {
+        /// The status.
+        name: String,
+    },
+    /// The operation does not take this field.
+    #[error("{field:?} says nothing to {op}, which takes {}.", listed(takes))]
+    Field {
+        /// The field that is given.
+        field: &'static str,
+        /// The operation.
+        op: &'static str,
+        /// The fields that the operation takes.
+        takes: &'static [&'static str],
+    },
+    /// The operation needs this field.
+    #[error("{op} needs {field:?}.")]
+    Missing {
+        /// The operation.
+        op: &'static str,
+        /// The field.
+        field: &'static str,
+    },
+    /// A goal is to be patched, without what changes.
+    #[error("patch needs \"description\", \"reason\" or \"status\".")]
+    NoChange,
+    /// Nothing is to be patched.
+    #[error("patch needs something to change.")]
+    EmptyPatch,
+}
+
 /// What a status is called.
-fn status(name: &str) -> Result<GoalStatus, String> {
+fn status(name: &str) -> Result<GoalStatus, GoalError> {
     match name {
         "pending" => Ok(GoalStatus::Pending),
         "in_progress" => Ok(GoalStatus::InProgress),
         "completed" => Ok(GoalStatus::Completed),
         "abandoned" => Ok(GoalStatus::Abandoned),
-        other => Err(format!("{other:?} is not a status; there are: {}.", STATUS.join(", "))),
+        other => Err(GoalError::Status { name: other.into() }),
     }
 }
 
 impl GoalArgs {
     /// The operations that are asked for; none where the plan is only to be shown. Errors: what is missing or does not belong
     /// there, for the model.
-    pub fn ops(self) -> Result<Vec<GoalOp>, String> {
+    pub fn ops(self) -> Result<Vec<GoalOp>, GoalError> {
         let given = [
             ("id", self.id.is_some()),
             ("description", self.description.is_some()),
@@ -90,7 +125,7 @@ impl GoalArgs {
             ("constraints", self.constraints.is_some()),
             ("text", self.text.is_some()),
         ];
-        let (name, fields): (&str, &[&str]) = match self.op {
+        let (op, takes): (_, &'static [&'static str]) = match self.op {
             GoalAction::Add => ("add", &["description", "reason", "under", "after"]),
             GoalAction::Focus => ("focus", &["id"]),
             GoalAction::Done => ("done", &["id", "summary"]),
@@ -103,14 +138,14 @@ impl GoalArgs {
             GoalAction::Unpin => ("unpin", &["id"]),
             GoalAction::Show => ("show", &[]),
         };
-        if let Some((field, _)) = given.iter().find(|(field, given)| *given && !fields.contains(field)) {
-            return Err(format!("{field:?} says nothing to {name}, which takes {}.", listed(fields)));
+        if let Some(&(field, _)) = given.iter().find(|(field, given)| *given && !takes.contains(field)) {
+            return Err(GoalError::Field { field, op, takes });
         }
         let GoalArgs { mission, assumptions, constraints, .. } = self;
         let has_terms = mission.is_some() || assumptions.is_some() || constraints.is_some();
         let state = self.status.as_deref().map(status).transpose()?;
         let terms = has_terms.then_some(GoalOp::Terms { mission, assumptions, constraints });
-        let needed = |field: &str| format!("{name} needs {field:?}.");
+        let needed = |field| GoalError::Missing { op, field };
         let one = |op: GoalOp| Ok(vec![op]);
         match self.op {
             GoalAction::Add => one(GoalOp::Add {
@@ -134,8 +169,8 @@ impl GoalArgs {
                         Some(GoalOp::Patch { id, description, reason, status: state })
                     }
                     None if changes => return Err(needed("id")),
-                    Some(_) => return Err("patch needs \"description\", \"reason\" or \"status\".".into()),
-                    None if terms.is_none() => return Err("patch needs something to change.".into()),
+                    Some(_) => return Err(GoalError::NoChange),
+                    None if terms.is_none() => return Err(GoalError::EmptyPatch),
                     None => None,
                 };
                 Ok(terms.into_iter().chain(goal).collect())
@@ -144,7 +179,7 @@ impl GoalArgs {
                 let step = |StepArgs { id, title, status: name, under }: StepArgs| {
                     Ok(Step { id, title, status: name.as_deref().map(status).transpose()?, under })
                 };
-                let steps: Result<Vec<Step>, String> =
+                let steps: Result<Vec<Step>, GoalError> =
                     self.steps.ok_or_else(|| needed("steps"))?.into_iter().map(step).collect();
                 Ok(terms.into_iter().chain([GoalOp::Set { steps: steps? }]).collect())
             }

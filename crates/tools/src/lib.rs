@@ -94,7 +94,7 @@ mod work;
 mod workspace;
 mod write;
 
-pub use agent::{AgentCall, AgentServer, AgentTool, EvaluateTool, host_of};
+pub use agent::{AgentCall, AgentCallError, AgentServer, AgentTool, EvaluateTool, host_of};
 pub use answers::{Answers, AskedCall};
 pub use ask_human::{AskHuman, AskHumanArgs, Choice};
 pub use bash::{Bash, run_program};
@@ -106,7 +106,7 @@ pub use edit::EditTextFile;
 pub use filter::filter_exit;
 pub use git::{Git, GitProblem};
 pub use glob::Glob;
-pub use goal::{GoalArgs, GoalTool};
+pub use goal::{GoalArgs, GoalError, GoalTool};
 pub use grep::Grep;
 #[cfg(feature = "transform")]
 pub use json_transform::JsonTransform;
@@ -118,8 +118,8 @@ pub use look_back::{
 pub use mainpath_schema::Schema;
 pub use patched::{Patched, PatchedFile, try_patch, write_patched};
 pub use ports::{
-    BlobSink, Changing, FoundCheck, MemoryBlobs, NoPatches, NoSecrets, NoSkills, Notice, Offered, PatchDesk,
-    RedirectCheck, Secrets, SkillDesk,
+    BlobSink, Changing, FoundCheck, MemoryBlobs, NoPatches, NoSecrets, NoSkills, Notice, Offered, PatchDesk, PortError,
+    RedirectCheck, Secrets, SkillDesk, SkillDeskError,
 };
 pub use problem::Problem;
 pub use process_tools::{ProcessList, ProcessOutput, ProcessStop};

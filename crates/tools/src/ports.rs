@@ -11,8 +11,11 @@ use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Whether an address may be asked without a person. Errors: why not, in words that the model is told.
-pub type RedirectCheck = Arc<dyn Fn(UrlFact) -> Result<(), String> + Send + Sync>;
+/// The own error of whoever implements a port. The model reads its text; nothing is decided by it.
+pub type PortError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Checks that an address may be asked without a person. Errors: why not, in words that the model is told.
+pub type RedirectCheck = Arc<dyn Fn(UrlFact) -> Result<(), PortError> + Send + Sync>;
 
 /// What the rules say of reading a file that a call comes upon while it searches.
 pub type FoundCheck = Arc<dyn Fn(&PathFact) -> Decision + Send + Sync>;
@@ -60,6 +63,20 @@ impl BlobSink for MemoryBlobs {
     }
 }
 
+/// Why nothing of a skill was put on record.
+#[derive(Debug, thiserror::Error)]
+pub enum SkillDeskError {
+    /// The run has no skills.
+    #[error("there are no skills here")]
+    NoSkills,
+    /// The skill is loaded already, with the same text.
+    #[error("the skill {0} is loaded already")]
+    AlreadyLoaded(String),
+    /// The trace refuses it, or cannot be written.
+    #[error(transparent)]
+    Refused(PortError),
+}
+
 /// The skills of a trace, for the tools that are about them.
 pub trait SkillDesk: Send + Sync {
     /// What the agent is told of skills.
@@ -67,9 +84,9 @@ pub trait SkillDesk: Send + Sync {
     /// Those that are loaded, as it was when the call was started.
     fn loaded(&self) -> &[LoadedSkill];
     /// Loads a skill for the call. It is on record when this returns. Errors: why it cannot be, in words for the model.
-    fn select(&self, skill: SkillSelected) -> Fut<'_, Result<(), String>>;
+    fn select(&self, skill: SkillSelected) -> Fut<'_, Result<(), SkillDeskError>>;
     /// Puts on record that the call has read a file of a skill. Errors: as before.
-    fn note_resource(&self, resource: ResourceLoaded) -> Fut<'_, Result<(), String>>;
+    fn note_resource(&self, resource: ResourceLoaded) -> Fut<'_, Result<(), SkillDeskError>>;
 }
 
 /// There are no skills, and none can be loaded.
@@ -83,11 +100,11 @@ impl SkillDesk for NoSkills {
     fn loaded(&self) -> &[LoadedSkill] {
         &[]
     }
-    fn select(&self, _: SkillSelected) -> Fut<'_, Result<(), String>> {
-        Box::pin(async { Err("there are no skills here".into()) })
+    fn select(&self, _: SkillSelected) -> Fut<'_, Result<(), SkillDeskError>> {
+        Box::pin(async { Err(SkillDeskError::NoSkills) })
     }
-    fn note_resource(&self, _: ResourceLoaded) -> Fut<'_, Result<(), String>> {
-        Box::pin(async { Err("there are no skills here".into()) })
+    fn note_resource(&self, _: ResourceLoaded) -> Fut<'_, Result<(), SkillDeskError>> {
+        Box::pin(async { Err(SkillDeskError::NoSkills) })
     }
 }
 

@@ -397,7 +397,8 @@ async fn timed(entry: &Entry, args: Value, ctx: &ToolContext) -> ToolOutput {
         done = caught(work) => done,
         never = limit => match never {},
     };
-    let mut output = done.unwrap_or_else(|why| {
+    let mut output = done.unwrap_or_else(|panic| {
+        let why = panic_text(&*panic);
         ToolOutput::failed("panicked", format!("{} failed by a defect of its own: {why}", entry.name))
     });
     if output.origin == Origin::default() && !ctx.is_trusted.load(Ordering::Acquire) {
@@ -441,12 +442,12 @@ fn shorten(parts: &mut [Part], most: usize) {
     }
 }
 
-/// Runs `work`; a panic in it becomes its message.
-async fn caught<T>(work: impl Future<Output = T>) -> Result<T, String> {
+/// Runs `work`. Errors: the payload of a panic in it.
+async fn caught<T>(work: impl Future<Output = T>) -> std::thread::Result<T> {
     let mut work = std::pin::pin!(work);
     poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))) {
         Ok(poll) => poll.map(Ok),
-        Err(panic) => Poll::Ready(Err(panic_text(&*panic).to_string())),
+        Err(panic) => Poll::Ready(Err(panic)),
     })
     .await
 }

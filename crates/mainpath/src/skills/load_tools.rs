@@ -4,7 +4,7 @@ use crate::skills::Shelf;
 use crate::skills::catalogue::is_allowed;
 use crate::skills::selected::selected;
 use mainpath_skills::{Layer, Search, Skill, Skills, load_resource};
-use mainpath_tools::{Fut, Problem, Tool, ToolContext, ToolDoc};
+use mainpath_tools::{Fut, Problem, SkillDeskError, Tool, ToolContext, ToolDoc};
 use mainpath_types::{
     EffectClass, FIND_SKILL, LOAD_RESOURCE, LoadedSkill, ResourceLoaded, SELECT_SKILLS, SkillBy, ToolOutput,
 };
@@ -135,15 +135,13 @@ async fn select(ctx: &ToolContext, found: &Skills, wanted: &Wanted, reason: Opti
         return Err("it is not among the skills of this run".into());
     }
     let chosen = selected(skill, SkillBy::Model, reason).map_err(|why| why.to_string())?;
-    if let Err(why) = ctx.skills.select(chosen).await {
-        let is_loaded = why.ends_with("is loaded already");
-        return if is_loaded {
+    match ctx.skills.select(chosen).await {
+        Ok(()) => Ok(format!("{name} ({}): loaded; its instructions follow.", skill.layer.name())),
+        Err(SkillDeskError::AlreadyLoaded(_)) => {
             Ok(format!("{name}: it is loaded already; its instructions are above."))
-        } else {
-            Err(why)
-        };
+        }
+        Err(error) => Err(error.to_string()),
     }
-    Ok(format!("{name} ({}): loaded; its instructions follow.", skill.layer.name()))
 }
 
 /// `load_resource`
@@ -198,7 +196,7 @@ async fn resource(shelf: &Shelf, ctx: &ToolContext, args: ResourceArgs) -> Resul
         hash,
         partial: excerpt.is_partial,
     };
-    ctx.skills.note_resource(loaded).await?;
+    ctx.skills.note_resource(loaded).await.map_err(|why| why.to_string())?;
     let at = excerpt.section.map(|section| format!(", section {section:?}")).unwrap_or_default();
     Ok(ToolOutput {
         title: Some(format!("{name}/{path}{at}")),

@@ -11,7 +11,9 @@ use mainpath_core::{InputKind, Refusal};
 use mainpath_policy::{BY_YES, Grant, judge_found};
 use mainpath_sandbox::Cage;
 use mainpath_store::{Scope, ScopedStore, Store};
-use mainpath_tools::{BlobSink, Changing, FoundCheck, Fut, PatchDesk, RedirectCheck, SkillDesk, ToolContext};
+use mainpath_tools::{
+    BlobSink, Changing, FoundCheck, Fut, PatchDesk, RedirectCheck, SkillDesk, SkillDeskError, ToolContext,
+};
 use mainpath_types::{
     BlobHash, CallId, ChildPatch, Decision, Delta, FileChange, LoadedSkill, ResourceLoaded, SkillSelected, SkillTerms,
 };
@@ -83,9 +85,7 @@ pub(crate) fn check_redirect(
     let (shared, prepared) = (Arc::clone(&effect.shared), Arc::clone(&effect.prepared));
     let (name, arguments) = (name.to_string(), arguments.to_string());
     Arc::new(move |to| {
-        Gate::of(&shared.config, &prepared, &judged_by)
-            .check_redirect(&name, &arguments, to)
-            .map_err(|no| no.to_string())
+        Gate::of(&shared.config, &prepared, &judged_by).check_redirect(&name, &arguments, to).map_err(Into::into)
     })
 }
 
@@ -126,6 +126,15 @@ enum Unrecorded {
     NoAnswer,
 }
 
+impl From<Unrecorded> for SkillDeskError {
+    fn from(error: Unrecorded) -> SkillDeskError {
+        match error {
+            Unrecorded::Refused(Refusal::SkillLoaded(skill)) => SkillDeskError::AlreadyLoaded(skill),
+            error => SkillDeskError::Refused(error.into()),
+        }
+    }
+}
+
 /// Has the driver put something on record. Errors: why it cannot be.
 fn record(handle: &Handle, what: InputKind) -> Fut<'static, Result<(), Unrecorded>> {
     let (recorded, answer) = oneshot::channel();
@@ -153,20 +162,20 @@ impl SkillDesk for Desk {
         &self.loaded
     }
 
-    fn select(&self, mut skill: SkillSelected) -> Fut<'_, Result<(), String>> {
+    fn select(&self, mut skill: SkillSelected) -> Fut<'_, Result<(), SkillDeskError>> {
         Box::pin(async move {
             skill.call = Some(self.call);
             self.vault.redact_parts(&mut skill.parts);
             skill.reason = self.vault.redact(&skill.reason);
             let store = ScopedStore::new(&*self.store, &self.scope);
-            offload(store, &mut skill.parts).await.map_err(|error| error.to_string())?;
-            record(&self.handle, InputKind::SelectSkill(Box::new(skill))).await.map_err(|error| error.to_string())
+            offload(store, &mut skill.parts).await.map_err(|error| SkillDeskError::Refused(error.into()))?;
+            Ok(record(&self.handle, InputKind::SelectSkill(Box::new(skill))).await?)
         })
     }
 
-    fn note_resource(&self, resource: ResourceLoaded) -> Fut<'_, Result<(), String>> {
+    fn note_resource(&self, resource: ResourceLoaded) -> Fut<'_, Result<(), SkillDeskError>> {
         let recorded = record(&self.handle, InputKind::LoadResource(ResourceLoaded { call: self.call, ..resource }));
-        Box::pin(async move { recorded.await.map_err(|error| error.to_string()) })
+        Box::pin(async move { Ok(recorded.await?) })
     }
 }
 
