@@ -1,5 +1,6 @@
 //! What a process is shut into, as data.
 
+use crate::error::BoundsError;
 use crate::guard::{Guard, begin, of_reading};
 use crate::planted::Watch;
 use crate::sockets::names_in;
@@ -83,13 +84,15 @@ pub fn is_system(folder: &Path) -> bool {
 }
 
 impl Bounds {
-    /// Why these bounds cannot be kept, if they cannot.
-    pub fn problem(&self) -> Option<String> {
+    /// Checks that these bounds can be kept. Errors: they cannot.
+    pub fn check(&self) -> Result<(), BoundsError> {
         if is_system(&self.workspace) && self.confinement.files == FileAccess::WorkspaceWrite {
-            return Some(format!("{} belongs to the system and cannot be a workspace", self.workspace.display()));
+            return Err(BoundsError::SystemFolder(self.workspace.clone()));
         }
-        let own = self.own.iter().find(|own| self.workspace.starts_with(own));
-        own.map(|own| format!("the workspace {} lies in Mainpath's own {}", self.workspace.display(), own.display()))
+        match self.own.iter().find(|own| self.workspace.starts_with(own)) {
+            Some(own) => Err(BoundsError::OwnFolder { workspace: self.workspace.clone(), own: own.clone() }),
+            None => Ok(()),
+        }
     }
 }
 
@@ -102,7 +105,9 @@ mod tests {
         let problem = |workspace: &str, files| {
             let own = vec!["/home/u/mp".into()];
             let confinement = Confinement { files, network: false };
-            Bounds { confinement, workspace: workspace.into(), own, shown: Vec::new(), guards: Vec::new() }.problem()
+            let bounds =
+                Bounds { confinement, workspace: workspace.into(), own, shown: Vec::new(), guards: Vec::new() };
+            bounds.check().err().map(|error| error.to_string())
         };
         let write = FileAccess::WorkspaceWrite;
         assert_eq!(problem("/", write).unwrap(), "/ belongs to the system and cannot be a workspace");

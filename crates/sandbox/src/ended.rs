@@ -1,5 +1,6 @@
 //! How a command ended, and the line in which its launcher says so.
 
+use crate::error::CageError;
 use crate::planted::Planted;
 
 /// How a command ended.
@@ -32,6 +33,12 @@ pub enum How {
     Refused(String),
     /// Its launcher was killed.
     Lost,
+}
+
+impl How {
+    pub(crate) fn refused(error: CageError) -> How {
+        How::Refused(error.to_string())
+    }
 }
 
 impl Ended {

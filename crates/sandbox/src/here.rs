@@ -65,7 +65,7 @@ fn confine(bounds: &Bounds, plan: &Plan) -> io::Result<Ended> {
     drop(theirs);
     let init = match init {
         Ok(init) => init,
-        Err(why) => return Ok(Ended::of(How::Refused(why))),
+        Err(error) => return Ok(Ended::of(How::refused(error))),
     };
     let signals = sys::end_signals()?;
     if let Some(group) = group.as_ref().filter(|group| group.birthplace().is_none()) {

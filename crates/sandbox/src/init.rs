@@ -2,6 +2,7 @@
 
 use crate::cage::Bounds;
 use crate::ended::How;
+use crate::error::CageError;
 use crate::home::Places;
 use crate::inside::{Owner, enter, settle};
 use crate::limits::Group;
@@ -21,21 +22,17 @@ pub(crate) fn start_init(
     kept: BorrowedFd<'_>,
     places: impl FnOnce(Pid) -> Places,
     body: impl FnOnce(Result<(), How>) -> u8,
-) -> Result<Pid, String> {
-    check(bounds)?;
+) -> Result<Pid, CageError> {
+    bounds.check()?;
     begin(!bounds.confinement.network, group, kept, |settled, outside| {
-        body(settled.and_then(|()| shut(bounds, &places(outside))).map_err(How::Refused))
+        body(settled.and_then(|()| shut(bounds, &places(outside))).map_err(How::refused))
     })
 }
 
 /// Makes the cage around this process, which has settled and has the command's streams.
-fn shut(bounds: &Bounds, places: &Places) -> Result<(), String> {
+fn shut(bounds: &Bounds, places: &Places) -> Result<(), CageError> {
     close_folders()?;
     enter(bounds, places).map(drop)
-}
-
-fn check(bounds: &Bounds) -> Result<(), String> {
-    bounds.problem().map_or(Ok(()), Err)
 }
 
 /// Starts a process that settles in fresh namespaces, does `body` and ends with its code.
@@ -43,8 +40,8 @@ pub(crate) fn begin(
     own_network: bool,
     group: Option<&Group>,
     kept: BorrowedFd<'_>,
-    body: impl FnOnce(Result<(), String>, Pid) -> u8,
-) -> Result<Pid, String> {
+    body: impl FnOnce(Result<(), CageError>, Pid) -> u8,
+) -> Result<Pid, CageError> {
     let (owner, outside) = (Owner(getuid(), getgid()), getpid());
     match sys::fork_into(sys::namespaces(own_network), group.and_then(Group::birthplace)) {
         Ok(Some(init)) => Ok(init),
@@ -56,12 +53,12 @@ pub(crate) fn begin(
             let _ = std::env::set_current_dir("/");
             std::process::exit(body(settle(owner, own_network), outside).into());
         }
-        Err(error) => Err(format!("making namespaces: {error}")),
+        Err(error) => Err(error).step(|| "making namespaces".into()),
     }
 }
 
 /// A standard stream that is a folder would lead out of the cage.
-pub(crate) fn close_folders() -> Result<(), String> {
+pub(crate) fn close_folders() -> Result<(), CageError> {
     replace_folders().step(|| "closing folders".into())
 }
 

@@ -2,6 +2,7 @@
 //! over them and none over the machine, builds the tree, and then gives all privileges up for good.
 
 use crate::cage::Bounds;
+use crate::error::CageError;
 use crate::home::Places;
 use crate::tree::{Step, build};
 use crate::{limits, seccomp, sys};
@@ -23,7 +24,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Owner(pub Uid, pub Gid);
 
 /// Settles in fresh namespaces: what every cage has, whatever its bounds. Errors: at which step it failed, and why.
-pub(crate) fn settle(owner: Owner, own_network: bool) -> Result<(), String> {
+pub(crate) fn settle(owner: Owner, own_network: bool) -> Result<(), CageError> {
     become_owner(owner).step(|| "taking over the user's number".into())?;
     limits::limit_each();
     // Where `/proc` is read-only the filter alone keeps namespaces from being made.
@@ -36,11 +37,11 @@ pub(crate) fn settle(owner: Owner, own_network: bool) -> Result<(), String> {
 
 /// Builds the cage around this process, which has settled. Gives the paths at which its tree differs from the machine's, or
 /// would. Errors: as before; then nothing may be started.
-pub(crate) fn enter(bounds: &Bounds, places: &Places) -> Result<Vec<PathBuf>, String> {
+pub(crate) fn enter(bounds: &Bounds, places: &Places) -> Result<Vec<PathBuf>, CageError> {
     sys::own_mounts().step(|| "making a mount namespace".into())?;
     let set = build(bounds, places)?;
     give_up_privileges().step(|| "giving up privileges".into())?;
-    restrict(bounds, places).map_err(|error| format!("restricting files with Landlock: {error}"))?;
+    restrict(bounds, places)?;
     seccomp::install().step(|| "filtering system calls".into())?;
     Ok(set)
 }

@@ -173,7 +173,7 @@ fn take_over() -> io::Result<u8> {
 /// Starts the first process of a cage before its plan is known. Whether it has done what there was to do; otherwise the plan
 /// still lies in the socket.
 fn ready(owner: &OwnedFd, forecast: &Plan) -> bool {
-    let Some(bounds) = forecast.cage.bounds.as_ref().filter(|bounds| bounds.problem().is_none()) else { return false };
+    let Some(bounds) = forecast.cage.bounds.as_ref().filter(|bounds| bounds.check().is_ok()) else { return false };
     let group = group(forecast);
     let init = begin(!bounds.confinement.network, group.as_ref(), owner.as_fd(), |settled, outside| {
         let ready = settled.and_then(|()| Ready::make(bounds, || Places::of(forecast, outside), outside));
@@ -189,7 +189,7 @@ fn ready(owner: &OwnedFd, forecast: &Plan) -> bool {
 /// Carries out the plan, or finds that the owner is gone, in a cage that holds.
 fn wait_inside(owner: &OwnedFd) -> u8 {
     let Ok(plan) = receive(owner) else { return OWNER_GONE };
-    let done = close_folders().map_err(How::Refused);
+    let done = close_folders().map_err(How::refused);
     finish(owner.as_fd(), done.and_then(|()| run(owner.as_fd(), &plan, Terminal::None)))
 }
 
@@ -232,7 +232,7 @@ fn launch(owner: OwnedFd, plan: &Plan) -> u8 {
             let _ = wait_for(init);
             0
         }
-        Err(why) => finish(owner.as_fd(), Err(How::Refused(why))),
+        Err(error) => finish(owner.as_fd(), Err(How::refused(error))),
     }
 }
 

@@ -30,6 +30,7 @@
 mod aside;
 mod cage;
 mod ended;
+mod error;
 mod forecast;
 mod gitconfig;
 mod guard;
@@ -60,6 +61,7 @@ mod tree;
 
 pub use cage::{Cage, is_system};
 pub use ended::{Ended, How};
+pub use error::OwnerProgramError;
 pub use here::run_here;
 pub use launch::{launcher_exit, launcher_main};
 pub use launcher::{Launcher, Process, Running, Talking};

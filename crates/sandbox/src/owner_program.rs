@@ -1,5 +1,6 @@
 //! Programs of the owner that run outside the sandbox. Nothing that they load may come from a folder that an agent can change.
 
+use crate::error::OwnerProgramError;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -46,23 +47,21 @@ impl OwnerProgram {
     ///
     /// # Errors
     /// What it names inside, in one line.
-    pub fn check<'a>(&'a self, folders: impl IntoIterator<Item = &'a Path>) -> Result<OsString, String> {
+    pub fn check<'a>(&'a self, folders: impl IntoIterator<Item = &'a Path>) -> Result<OsString, OwnerProgramError> {
         let mut all: Vec<&Path> = self.workspaces.iter().map(PathBuf::as_path).collect();
         all.extend(folders);
         let is_changeable = |path: &Path| all.iter().any(|folder| is_inside(path, folder, &self.protected));
         if is_changeable(&self.folder) {
-            return Err(format!("it starts in {}, {CHANGEABLE}", self.folder.display()));
+            return Err(OwnerProgramError::StartsIn(self.folder.clone()));
         }
         if let Some(named) = named_paths(&self.words, &self.folder).find(|path| is_changeable(path)) {
-            return Err(format!("it names {}, {CHANGEABLE}", named.display()));
+            return Err(OwnerProgramError::Names(named));
         }
         let path = std::env::var_os("PATH").unwrap_or_else(|| USUAL_PATH.into());
         let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute() && !is_changeable(folder));
-        std::env::join_paths(folders).map_err(|error| error.to_string())
+        Ok(std::env::join_paths(folders)?)
     }
 }
-
-const CHANGEABLE: &str = "which an agent can change: move it out of the workspace";
 
 /// What `PATH` is where it is not set, as for commands.
 const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -157,7 +156,7 @@ mod tests {
         let program = OwnerProgram::new(command, &path("c"), Vec::new());
         assert!(program.check([&*path("elsewhere")]).is_ok());
         let program = program.with_workspaces(vec![path("w")]);
-        let why = program.check([&*path("elsewhere")]).unwrap_err();
+        let why = program.check([&*path("elsewhere")]).unwrap_err().to_string();
         assert!(why.ends_with("w/guard.py, which an agent can change: move it out of the workspace"), "{why}");
     }
 

@@ -11,6 +11,7 @@
 //! gives up, so that it does not hold what was unmounted; the command then finds them as they are.
 
 use crate::cage::Bounds;
+use crate::error::CageError;
 use crate::home::Places;
 use crate::inside::enter;
 use crate::sockets::sockets_in;
@@ -45,7 +46,7 @@ pub(crate) struct Ready {
 impl Ready {
     /// Makes the cage around this process, which has settled. `outside`: a process of the machine's network. Errors: as those of
     /// [`enter`].
-    pub fn make(bounds: &Bounds, places: impl FnOnce() -> Places, outside: Pid) -> Result<Ready, String> {
+    pub fn make(bounds: &Bounds, places: impl FnOnce() -> Places, outside: Pid) -> Result<Ready, CageError> {
         // Opened before anything is looked at: it tells of every change since.
         let mounts = File::open("/proc/self/mountinfo").step(|| "opening the list of mounts".into())?;
         let sockets = File::open(format!("/proc/{outside}/net/unix")).step(|| "opening the list of sockets".into())?;

@@ -2,6 +2,7 @@
 
 use crate::cage::Bounds;
 use crate::ended::How;
+use crate::error::CageError;
 use crate::handover::UNANSWERED;
 use crate::home::Places;
 use crate::init::{start_init, wait_for};
@@ -82,9 +83,14 @@ pub(crate) fn report() {
     }
 }
 
-fn part(name: &str, needed: bool, found: Result<String, String>) -> Part {
-    let present = found.is_ok();
-    Part { name: name.into(), needed, present, text: found.unwrap_or_else(|text| text) }
+/// A part that is present.
+fn present(name: &str, needed: bool, text: impl Into<String>) -> Part {
+    Part { name: name.into(), needed, present: true, text: text.into() }
+}
+
+/// A part that is missing: why, and what to do.
+fn missing(name: &str, needed: bool, text: impl Into<String>) -> Part {
+    Part { name: name.into(), needed, present: false, text: text.into() }
 }
 
 fn namespaces() -> Part {
@@ -94,36 +100,54 @@ fn namespaces() -> Part {
         Err(error) => Err(error),
     };
     let what = "user, mount, process and IPC namespaces";
-    part(
-        what,
-        true,
-        tried.map(|()| "can be made".into()).map_err(|error| {
+    match tried {
+        Ok(()) => present(what, true, "can be made"),
+        Err(error) => missing(
+            what,
+            true,
             format!(
                 "{error}. Allow them: sysctl user.max_user_namespaces (more than 0), kernel.unprivileged_userns_clone=1, \
                  kernel.apparmor_restrict_unprivileged_userns=0; in a container a seccomp profile that permits clone3"
-            )
-        }),
-    )
+            ),
+        ),
+    }
 }
 
 fn cage() -> Part {
-    let advice = |why: String| {
-        format!("{why}. Linux 5.14 or newer is needed, with an unmasked /proc, tmpfs, devpts and seccomp")
-    };
-    let what = "private file system, capabilities and seccomp filter";
-    part(what, true, try_cage(true).map(|()| "tried".into()).map_err(advice))
+    let advice = "Linux 5.14 or newer is needed, with an unmasked /proc, tmpfs, devpts and seccomp";
+    tried("private file system, capabilities and seccomp filter", true, advice)
 }
 
 fn network() -> Part {
-    let advice = |why: String| format!("{why}. The kernel needs CONFIG_NET_NS");
-    part("network namespace", true, try_cage(false).map(|()| "tried".into()).map_err(advice))
+    tried("network namespace", false, "The kernel needs CONFIG_NET_NS")
+}
+
+fn tried(name: &str, network: bool, advice: &str) -> Part {
+    match try_cage(network) {
+        Ok(()) => present(name, true, "tried"),
+        Err(error) => missing(name, true, format!("{error}. {advice}")),
+    }
+}
+
+/// Why no cage could be made on trial.
+#[derive(Debug, thiserror::Error)]
+enum TrialError {
+    #[error(transparent)]
+    Pipe(#[from] io::Error),
+    #[error(transparent)]
+    Cage(#[from] CageError),
+    /// The reason that the trial process sent.
+    #[error("{why}")]
+    Refused { why: String },
+    #[error("the trial process was killed")]
+    Killed,
 }
 
 /// Makes a cage in which nothing is started.
-fn try_cage(network: bool) -> Result<(), String> {
+fn try_cage(network: bool) -> Result<(), TrialError> {
     let confinement = Confinement { files: FileAccess::ReadOnly, network };
     let bounds = Bounds { confinement, workspace: "/".into(), own: Vec::new(), shown: Vec::new(), guards: Vec::new() };
-    let (mut reader, writer) = io::pipe().map_err(|error| error.to_string())?;
+    let (mut reader, writer) = io::pipe()?;
     let init = start_init(
         &bounds,
         None,
@@ -145,8 +169,8 @@ fn try_cage(network: bool) -> Result<(), String> {
     let _ = wait_for(init);
     match text.as_str() {
         "made" => Ok(()),
-        "" => Err("the trial process was killed".into()),
-        why => Err(why.into()),
+        "" => Err(TrialError::Killed),
+        _ => Err(TrialError::Refused { why: text }),
     }
 }
 
@@ -159,28 +183,34 @@ fn landlock() -> Part {
         shown: Vec::new(),
         guards: Vec::new(),
     };
-    let found = match restrict(&bounds, &Places::default()) {
-        Ok(LandlockStatus::Available { effective_abi, .. }) if effective_abi >= ABI::V6 => Ok(format!("{effective_abi:?}")),
-        Ok(LandlockStatus::Available { effective_abi, .. }) => Err(format!(
-            "{effective_abi:?} only: with the network allowed, abstract sockets of this machine can be reached; Linux 6.12 has more"
-        )),
-        _ => Err("not there: named pipes outside the workspace can be written, and with the network allowed abstract sockets \
-                  of this machine can be reached. Boot with lsm=landlock,… on Linux 6.12 or newer"
-            .into()),
-    };
-    part("Landlock", false, found)
+    let name = "Landlock";
+    match restrict(&bounds, &Places::default()) {
+        Ok(LandlockStatus::Available { effective_abi, .. }) if effective_abi >= ABI::V6 => {
+            present(name, false, format!("{effective_abi:?}"))
+        }
+        Ok(LandlockStatus::Available { effective_abi, .. }) => {
+            let why = "with the network allowed, abstract sockets of this machine can be reached; Linux 6.12 has more";
+            missing(name, false, format!("{effective_abi:?} only: {why}"))
+        }
+        _ => {
+            let why = "not there: named pipes outside the workspace can be written, and with the network allowed abstract sockets \
+                       of this machine can be reached. Boot with lsm=landlock,… on Linux 6.12 or newer";
+            missing(name, false, why)
+        }
+    }
 }
 
 fn cgroups() -> Part {
-    let found = match Group::make() {
-        Ok(group) if group.birthplace().is_some() => Ok("version 2, one for each cage".into()),
-        Ok(_) => Ok("version 1, one for each process that starts cages".into()),
-        Err(error) => Err(format!(
-            "{error}: memory is limited for each process only, and the processes of root are not counted. Run under a systemd \
-             user session, or delegate a cgroup"
-        )),
-    };
-    part("cgroups", false, found)
+    let name = "cgroups";
+    match Group::make() {
+        Ok(group) if group.birthplace().is_some() => present(name, false, "version 2, one for each cage"),
+        Ok(_) => present(name, false, "version 1, one for each process that starts cages"),
+        Err(error) => {
+            let why = "memory is limited for each process only, and the processes of root are not counted. Run under a systemd \
+                       user session, or delegate a cgroup";
+            missing(name, false, format!("{error}: {why}"))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -189,12 +219,12 @@ mod tests {
 
     #[test]
     fn a_report_is_read_as_it_was_written_and_anything_else_confines_nothing() {
-        let needed = part("namespaces", true, Ok("can be made".into()));
-        let wanted = part("cgroups", false, Err("Permission denied:\tso".into()));
+        let needed = present("namespaces", true, "can be made");
+        let wanted = missing("cgroups", false, "Permission denied:\tso");
         let support = Support::parse(&format!("{}\n{}\n", needed.line(), wanted.line()));
         assert_eq!(support.parts, [needed, Part { text: "Permission denied: so".into(), ..wanted.clone() }]);
         assert_eq!((support.can_confine(), support.missing()), (true, None));
-        let lacking = Support { parts: vec![part("namespaces", true, Err("no".into())), wanted.clone()] };
+        let lacking = Support { parts: vec![missing("namespaces", true, "no"), wanted.clone()] };
         assert_eq!((lacking.can_confine(), lacking.missing()), (false, Some("namespaces: no".into())));
         assert!(!Support { parts: vec![wanted] }.can_confine());
         assert!(!Support::parse("running 0 tests\n").can_confine());

@@ -5,6 +5,7 @@
 //! Every target is opened without following links, so a workspace cannot lead a mount elsewhere.
 
 use crate::cage::Bounds;
+use crate::error::CageError;
 use crate::guard::Guard;
 use crate::home::{CACHES, EMPTY, KEPT, OF_ROOT, Places, READABLE};
 use crate::limits;
@@ -23,12 +24,12 @@ use std::path::{Path, PathBuf};
 
 /// Says at which step something failed.
 pub(crate) trait Step<T> {
-    fn step(self, what: impl FnOnce() -> String) -> Result<T, String>;
+    fn step(self, what: impl FnOnce() -> String) -> Result<T, CageError>;
 }
 
 impl<T, E: Into<io::Error>> Step<T> for Result<T, E> {
-    fn step(self, what: impl FnOnce() -> String) -> Result<T, String> {
-        self.map_err(|error| format!("{}: {}", what(), error.into()))
+    fn step(self, what: impl FnOnce() -> String) -> Result<T, CageError> {
+        self.map_err(|error| CageError::Step { step: what(), source: error.into() })
     }
 }
 
@@ -59,7 +60,7 @@ enum What {
 
 /// Makes the tree. Gives the paths at which something was set in, or would have been if anything were there. To be called with
 /// all privileges over the mount namespace, which must be this process's own.
-pub(crate) fn build(bounds: &Bounds, places: &Places) -> Result<Vec<PathBuf>, String> {
+pub(crate) fn build(bounds: &Bounds, places: &Places) -> Result<Vec<PathBuf>, CageError> {
     let Bounds { confinement, workspace, own: ours, .. } = bounds;
     let own = own(
         ours,
@@ -128,7 +129,7 @@ fn devices() -> Result<Vec<Item>, Errno> {
     Ok(found)
 }
 
-fn workspace_mount(workspace: &Path, files: FileAccess) -> Result<Item, String> {
+fn workspace_mount(workspace: &Path, files: FileAccess) -> Result<Item, CageError> {
     let folder = open_place(workspace).step(|| format!("opening {}", workspace.display()))?;
     let tree = clone_mount(&folder, "").step(|| format!("opening {}", workspace.display()))?;
     let read_only = if files == FileAccess::ReadOnly { READ_ONLY } else { 0 };

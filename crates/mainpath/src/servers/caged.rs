@@ -2,7 +2,7 @@
 
 use mainpath_mcp::{Process, Redact, Start, Started, Starter};
 use mainpath_runtime::Vault;
-use mainpath_sandbox::{Cage, How, Launcher, OwnerProgram};
+use mainpath_sandbox::{Cage, How, Launcher, OwnerProgram, OwnerProgramError};
 use mainpath_tools::Fut;
 use mainpath_types::FileAccess;
 use std::ffi::{OsStr, OsString};
@@ -37,7 +37,7 @@ impl Caged {
     ///
     /// # Errors
     /// An agent can change what the command names.
-    fn path(&self, start: &Start) -> Result<Option<OsString>, String> {
+    fn path(&self, start: &Start) -> Result<Option<OsString>, OwnerProgramError> {
         if !start.is_owned || start.confinement.files != FileAccess::Full {
             return Ok(None);
         }
