@@ -1,12 +1,10 @@
 //! What a configuration lets tools ask: `GET,POST https://api.example.com/v1/**`.
 
+use crate::ask::METHODS;
+use crate::error::SettingError;
 use mainpath_policy::{AddressRule, UrlFact};
 use reqwest::{Method, Url};
 use serde::Deserialize;
-
-/// The methods that a tool can use.
-pub(crate) const METHODS: [Method; 7] =
-    [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS];
 
 /// One line of an allow-list: a pattern for addresses as in the rules of policy, http or https only.
 #[derive(Clone, Debug, Deserialize)]
@@ -19,24 +17,22 @@ pub struct Allow {
 }
 
 impl TryFrom<String> for Allow {
-    type Error = String;
+    type Error = SettingError;
 
-    fn try_from(text: String) -> Result<Allow, String> {
-        const FORM: &str = "write it like GET https://api.example.com/v1/**";
+    fn try_from(text: String) -> Result<Allow, SettingError> {
         let (methods, address) = match text.split_whitespace().collect::<Vec<_>>().as_slice() {
             [address] => ("", address.to_string()),
             [methods, address] => (*methods, address.to_string()),
-            _ => return Err(format!("{text:?} is not a method with an address; {FORM}")),
+            _ => return Err(SettingError::Allow(text)),
         };
         let known = |name: &str| METHODS.iter().any(|method| method.as_str() == name);
-        if let Some(name) = methods.split(',').find(|name| !methods.is_empty() && !known(name)) {
-            let all: Vec<&str> = METHODS.iter().map(Method::as_str).collect();
-            return Err(format!("{name:?} in {text:?} is not a method; there are {}", all.join(", ")));
+        if let Some(method) = methods.split(',').find(|name| !methods.is_empty() && !known(name)) {
+            return Err(SettingError::UnknownMethod { method: method.into(), text });
         }
-        let rule = AddressRule::parse(&text)?;
+        let rule = AddressRule::parse(&text).map_err(|error| SettingError::Pattern { problem: error.to_string() })?;
         let Some((_, rest)) = address.split_once("://").filter(|(scheme, _)| matches!(*scheme, "http" | "https"))
         else {
-            return Err(format!("{text:?} is neither http nor https; {FORM}"));
+            return Err(SettingError::Scheme(text));
         };
         let any_path = rest.split_once('/').is_none_or(|(_, path)| path == "**");
         Ok(Allow { text, rule, any_path })
@@ -125,7 +121,7 @@ mod tests {
 
     #[test]
     fn what_is_no_rule_is_explained() {
-        let told = |text: &str| Allow::try_from(text.to_string()).unwrap_err();
+        let told = |text: &str| Allow::try_from(text.to_string()).unwrap_err().to_string();
         let form = "write it like GET https://api.example.com/v1/**";
         assert_eq!(told("ftp://a.test/"), format!("\"ftp://a.test/\" is neither http nor https; {form}"));
         assert_eq!(

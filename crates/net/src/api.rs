@@ -2,7 +2,8 @@
 
 use crate::ask::Ask;
 use crate::client::{Answer, Caps, Client, stay};
-use crate::settings::{NotReady, Secret, SecretName, WebAddress};
+use crate::error::NotReady;
+use crate::settings::{Secret, SecretName, WebAddress};
 use mainpath_tools::Problem;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
@@ -42,7 +43,7 @@ impl Api {
     pub fn new(client: &Client, url: &WebAddress, key: &SecretName, secret: Secret<'_>) -> Result<Api, NotReady> {
         let value = key.value(secret)?;
         let mut bearer = HeaderValue::try_from(format!("Bearer {}", value.trim()))
-            .map_err(|_| NotReady(format!("{} holds what cannot be sent as a key", key.as_str())))?;
+            .map_err(|_| NotReady::Secret { name: key.as_str().into(), found: "what cannot be sent as a key" })?;
         bearer.set_sensitive(true);
         Ok(Api { client: client.trusting(url.url()), base: url.url().clone(), key: bearer })
     }

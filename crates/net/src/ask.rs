@@ -4,6 +4,10 @@ use bytes::Bytes;
 use reqwest::header::{HeaderMap, HeaderValue};
 use reqwest::{Method, Url};
 
+/// The methods that a tool can use.
+pub(crate) const METHODS: [Method; 7] =
+    [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS];
+
 /// What is asked.
 #[derive(Clone, Debug)]
 pub struct Ask {

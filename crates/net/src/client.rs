@@ -2,6 +2,7 @@
 
 use crate::ask::{Ask, bare};
 use crate::body::read;
+use crate::error::NotFollowed;
 use crate::failure::{failed, late};
 use crate::reach::{HostPort, Lookup, Reach, SystemLookup, Ways};
 use crate::redirect::next;
@@ -62,11 +63,11 @@ pub struct Answer {
 }
 
 /// Says whether a redirect to there may be followed, and why not.
-pub type Follow<'a> = &'a (dyn Fn(&Method, &Url) -> Result<(), String> + Sync);
+pub type Follow<'a> = &'a (dyn Fn(&Method, &Url) -> Result<(), NotFollowed> + Sync);
 
 /// Redirects are not followed: the address is the owner's, and so would be a new one.
-pub(crate) fn stay(_: &Method, _: &Url) -> Result<(), String> {
-    Err("put the new address into the configuration if that is right".into())
+pub(crate) fn stay(_: &Method, _: &Url) -> Result<(), NotFollowed> {
+    Err(NotFollowed::OwnersAddress)
 }
 
 impl Client {

@@ -1,9 +1,10 @@
 //! Tools of the owner's own: a command or an address that takes the arguments as JSON and answers with a text.
 
 use crate::client::{Answer, Client};
+use crate::error::NotReady;
 use crate::post::Post;
 use crate::program::{Place, Program, Ran, went_wrong};
-use crate::settings::{CallRate, InputSchema, NotReady, Seconds, Secret, SecretTexts, WebAddress};
+use crate::settings::{CallRate, InputSchema, Seconds, Secret, SecretTexts, WebAddress};
 use crate::show::{doc, failed, head, is_text, keep, media_type, refused, text};
 use mainpath_tools::{DynTool, Fut, Problem, ToolContext, ToolDoc, Touches};
 use mainpath_types::{Confinement, EffectClass, Origin, ToolOutput};
@@ -65,14 +66,18 @@ enum Does {
 impl External {
     /// With this client and configuration. Errors: what is wrong or missing.
     pub fn new(client: &Client, config: &ExternalConfig, secret: Secret<'_>) -> Result<External, NotReady> {
-        let of = |NotReady(why): NotReady| NotReady(format!("the tool {:?}: {why}", head(&config.name, 80).0));
+        let of = |problem: NotReady| NotReady::Of {
+            kind: "tool",
+            name: head(&config.name, 80).0.into(),
+            problem: Box::new(problem),
+        };
         let does = match (&config.command, &config.url) {
             (Some(words), None) if words.first().is_some_and(|word| !word.is_empty()) => {
                 let program = Program { words: words.clone(), env: config.env.filled(secret).map_err(of)? };
                 Does::Run { program, network: config.network }
             }
             (None, Some(url)) => Does::Ask(Post::new(client, url, &config.headers, secret).map_err(of)?),
-            _ => return Err(of(NotReady("give either a command with its program, or a url".into()))),
+            _ => return Err(of(NotReady::CommandOrUrl)),
         };
         Ok(External {
             name: config.name.clone(),

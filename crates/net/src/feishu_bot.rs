@@ -2,7 +2,8 @@
 
 use crate::ask::Ask;
 use crate::client::{Caps, Client, stay};
-use crate::settings::{CallRate, NotReady, Seconds, Secret, SecretName, WebAddress};
+use crate::error::NotReady;
+use crate::settings::{CallRate, Seconds, Secret, SecretName, WebAddress};
 use crate::show::{doc, failed, head, refused};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -47,8 +48,8 @@ impl FeishuBot {
     pub fn new(client: &Client, config: &FeishuBotConfig, secret: Secret<'_>) -> Result<FeishuBot, NotReady> {
         let webhook = WebAddress::try_from(config.webhook.value(secret)?);
         // What is wrong with it would show what it is.
-        let WebAddress(webhook) =
-            webhook.map_err(|_| NotReady(format!("{} holds no address", config.webhook.as_str())))?;
+        let no_address = |_| NotReady::Secret { name: config.webhook.as_str().into(), found: "no address" };
+        let WebAddress(webhook) = webhook.map_err(no_address)?;
         let secret = config.secret.as_ref().map(|name| name.value(secret)).transpose()?;
         let limit = Seconds::or(config.timeout_s, 15);
         Ok(FeishuBot { client: client.trusting(&webhook), webhook, secret, rate: config.rate, limit })

@@ -1,8 +1,9 @@
 //! `http_request`.
 
-use crate::allow::{Allow, METHODS};
-use crate::ask::Ask;
+use crate::allow::Allow;
+use crate::ask::{Ask, METHODS};
 use crate::client::{Answer, Caps, Client};
+use crate::error::NotFollowed;
 use crate::settings::{CallRate, Seconds, web};
 use crate::show::{doc, failed, head, is_text, keep, media_type, shown, status_code, text};
 use mainpath_policy::UrlFact;
@@ -241,9 +242,8 @@ impl Tool for HttpRequest {
                     return Err(self.not_allowed(&ask.method, &shown(ctx, &ask.url)));
                 }
                 let follow = |method: &Method, url: &Url| match self.covers(method, url) {
-                    true => (ctx.check_redirect)(UrlFact { method: method.to_string(), url: url.to_string() })
-                        .map_err(|why| why.to_string()),
-                    false => Err(format!("{method} to there is not allowed")),
+                    true => Ok((ctx.check_redirect)(UrlFact { method: method.to_string(), url: url.to_string() })?),
+                    false => Err(NotFollowed::Method(method.clone())),
                 };
                 let method = ask.method.clone();
                 let answer = self.client.send(ask, Caps::within(limit), &follow).await?;

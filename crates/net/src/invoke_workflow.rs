@@ -2,7 +2,8 @@
 
 use crate::ask::Ask;
 use crate::client::{Answer, Caps, Client, stay};
-use crate::settings::{CallRate, InputSchema, NotReady, Seconds, Secret, SecretTexts, WebAddress};
+use crate::error::NotReady;
+use crate::settings::{CallRate, InputSchema, Seconds, Secret, SecretTexts, WebAddress};
 use crate::show::{doc, failed, head, is_text, media_type, refused, text};
 use mainpath_tools::{DynTool, Fut, Problem, Schema, ToolContext, ToolDoc};
 use mainpath_types::{EffectClass, ToolOutput};
@@ -108,22 +109,22 @@ impl InvokeWorkflow {
     /// With this client and configuration. Errors: what is missing.
     pub fn new(client: &Client, config: &InvokeWorkflowConfig, secret: Secret<'_>) -> Result<InvokeWorkflow, NotReady> {
         if config.workflows.is_empty() {
-            return Err(NotReady("there is no workflow; add [tools.invoke_workflow.workflows.NAME]".into()));
+            return Err(NotReady::NoWorkflow);
         }
         let ready = |(name, workflow): (&String, &Workflow)| {
-            let of = |NotReady(why): NotReady| NotReady(format!("the workflow {name:?}: {why}"));
+            let of =
+                |problem: NotReady| NotReady::Of { kind: "workflow", name: name.clone(), problem: Box::new(problem) };
             let mut client = client.trusting(&workflow.url.0);
             if let Some(poll) = &workflow.poll {
-                let there = poll_address(poll, "id")
-                    .ok_or_else(|| of(NotReady("poll.url is not an address with {id} in its path".into())))?;
+                let there = poll_address(poll, "id").ok_or_else(|| of(NotReady::PollUrl))?;
                 client = client.trusting(&there);
             }
-            let schema = Schema::new(&workflow.input_schema.0).map_err(|why| of(NotReady(why.to_string())))?;
+            let schema = Schema::new(&workflow.input_schema.0).map_err(|error| of(error.into()))?;
             let headers = workflow.headers.headers(secret).map_err(of)?;
             let limit = Seconds::or(workflow.timeout_s, 120);
             Ok((name.clone(), Ready { client, workflow: workflow.clone(), schema, headers, limit }))
         };
-        let workflows = config.workflows.iter().map(ready).collect::<Result<_, _>>()?;
+        let workflows = config.workflows.iter().map(ready).collect::<Result<_, NotReady>>()?;
         Ok(InvokeWorkflow { workflows, rate: config.rate, idempotent: config.idempotent })
     }
 

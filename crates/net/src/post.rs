@@ -2,7 +2,8 @@
 
 use crate::ask::Ask;
 use crate::client::{Answer, Caps, Client, stay};
-use crate::settings::{NotReady, Secret, SecretTexts, WebAddress};
+use crate::error::NotReady;
+use crate::settings::{Secret, SecretTexts, WebAddress};
 use mainpath_tools::Problem;
 use reqwest::Url;
 use reqwest::header::HeaderMap;

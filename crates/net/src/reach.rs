@@ -1,6 +1,7 @@
 //! How far tools reach, and that the connection goes to the very address that was checked.
 
 use crate::address::not_public;
+use crate::error::SettingError;
 use crate::settings::{WebAddress, web};
 use mainpath_tools::{Fut, Problem};
 use reqwest::Url;
@@ -30,9 +31,9 @@ pub struct Reach {
 pub struct HostPort(String, u16);
 
 impl TryFrom<String> for HostPort {
-    type Error = String;
+    type Error = SettingError;
 
-    fn try_from(text: String) -> Result<HostPort, String> {
+    fn try_from(text: String) -> Result<HostPort, SettingError> {
         // As the host of an address, so that both are normalised alike.
         let url = Url::parse(&format!("http://{text}/")).ok();
         let bare = url
@@ -40,7 +41,7 @@ impl TryFrom<String> for HostPort {
         let port = text.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
         match (bare.as_ref().and_then(Url::host_str), port) {
             (Some(host), Some(port)) => Ok(HostPort(host.into(), port)),
-            _ => Err(format!("{text:?} is not a host with a port; write it like 127.0.0.1:8080 or [::1]:8080")),
+            _ => Err(SettingError::HostPort(text)),
         }
     }
 }
@@ -205,7 +206,10 @@ mod tests {
         let url = Url::parse("http://0x7f.1/").unwrap();
         assert_eq!(HostPort::of(&url), host("127.0.0.1:80").ok());
         for text in ["localhost", "a:b", "user@a:1", "a/b:1", "a:1/", ":80", "a:99999", "::1"] {
-            assert!(host(text).unwrap_err().starts_with(&format!("{text:?} is not a host with a port")), "{text}");
+            assert!(
+                host(text).unwrap_err().to_string().starts_with(&format!("{text:?} is not a host with a port")),
+                "{text}"
+            );
         }
     }
 

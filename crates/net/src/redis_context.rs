@@ -1,6 +1,7 @@
 //! `redis_context`.
 
-use crate::settings::{CallRate, NotReady, Seconds, Secret, SecretName};
+use crate::error::NotReady;
+use crate::settings::{CallRate, Seconds, Secret, SecretName};
 use crate::show::{doc, failed, head};
 use mainpath_tools::{Fut, Problem, Tool, ToolContext, ToolDoc};
 use mainpath_types::{EffectClass, ToolOutput};
@@ -52,7 +53,7 @@ pub struct RedisContext {
 impl RedisContext {
     /// With this configuration. Nothing is opened yet. Errors: what is wrong or missing.
     pub fn new(config: &RedisContextConfig, secret: Secret<'_>) -> Result<RedisContext, NotReady> {
-        let wrong = |why: &str| NotReady(format!("url must be like redis://127.0.0.1:6379/0: {why}"));
+        let wrong = |problem: &str| NotReady::RedisUrl { problem: problem.into() };
         let url = reqwest::Url::parse(&config.url).map_err(|error| wrong(&error.to_string()))?;
         if url.scheme() != "redis" {
             return Err(wrong("only redis:// is spoken; let a tunnel speak TLS"));
@@ -61,7 +62,7 @@ impl RedisContext {
             return Err(wrong("user and password do not belong into it; set user and password"));
         }
         if config.prefix.is_empty() || config.prefix.chars().any(char::is_control) {
-            return Err(NotReady("prefix must be some letters, such as \"mainpath:\"".into()));
+            return Err(NotReady::RedisPrefix);
         }
         let mut info =
             redis::IntoConnectionInfo::into_connection_info(url).map_err(|error| wrong(&error.to_string()))?;

@@ -1,6 +1,7 @@
 //! The pieces that the tools' configurations are made of. What is wrong in them is told when the file is read, so with its
 //! line.
 
+use crate::error::{NotReady, SettingError};
 use mainpath_tools::{Rate, Schema};
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -12,11 +13,6 @@ use std::time::Duration;
 
 /// Gives the value of a secret by its name: from the environment, or from the configuration.
 pub type Secret<'a> = &'a dyn Fn(&str) -> Option<String>;
-
-/// Why a tool that is configured cannot be used: one line that says what to do.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct NotReady(pub String);
 
 /// An address that the owner has written: http or https, without user and password.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
@@ -31,13 +27,13 @@ impl WebAddress {
 }
 
 impl TryFrom<String> for WebAddress {
-    type Error = String;
+    type Error = SettingError;
 
-    fn try_from(text: String) -> Result<WebAddress, String> {
-        let url = Url::parse(&text).map_err(|error| format!("{text:?} is not an address: {error}"))?;
-        match web(&url) {
-            Ok(()) => Ok(WebAddress(url)),
-            Err(why) => Err(format!("{text:?} cannot be used: {why}")),
+    fn try_from(text: String) -> Result<WebAddress, SettingError> {
+        match Url::parse(&text).map(|url| (web(&url), url)) {
+            Ok((Ok(()), url)) => Ok(WebAddress(url)),
+            Ok((Err(problem), _)) => Err(SettingError::Address { text, problem }),
+            Err(error) => Err(SettingError::NotAnAddress { text, problem: error.to_string() }),
         }
     }
 }
@@ -62,14 +58,13 @@ pub(crate) fn web(url: &Url) -> Result<(), &'static str> {
 pub struct SecretName(String);
 
 impl TryFrom<String> for SecretName {
-    type Error = String;
+    type Error = SettingError;
 
-    fn try_from(name: String) -> Result<SecretName, String> {
+    fn try_from(name: String) -> Result<SecretName, SettingError> {
         let fits = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
         match name.len() <= 100 && name.starts_with(|first: char| !first.is_ascii_digit()) && name.chars().all(fits) {
             true => Ok(SecretName(name)),
-            // It may be the secret itself, so it is not repeated.
-            false => Err("this must be the name of a secret (letters, digits and _), not its value".into()),
+            false => Err(SettingError::SecretName),
         }
     }
 }
@@ -84,7 +79,7 @@ impl SecretName {
     pub fn value(&self, secret: Secret<'_>) -> Result<String, NotReady> {
         let SecretName(name) = self;
         let value = secret(name).filter(|value| !value.is_empty());
-        value.ok_or_else(|| NotReady(format!("{name} is not set; set that variable, or {name} under [secrets]")))
+        value.ok_or_else(|| NotReady::NoSecret(name.clone()))
     }
 }
 
@@ -94,14 +89,14 @@ impl SecretName {
 pub struct CallRate(#[schemars(with = "String")] pub Rate);
 
 impl TryFrom<String> for CallRate {
-    type Error = String;
+    type Error = SettingError;
 
-    fn try_from(text: String) -> Result<CallRate, String> {
+    fn try_from(text: String) -> Result<CallRate, SettingError> {
         let parsed = text.split_once('/').and_then(|(calls, per)| {
             let (calls, per) = (calls.trim().parse().ok()?, humantime::parse_duration(per.trim()).ok()?);
             (calls > 0 && !per.is_zero()).then_some(CallRate(Rate { calls, per }))
         });
-        parsed.ok_or_else(|| format!("{text:?} is not a rate; write calls and time, such as 10/1m"))
+        parsed.ok_or(SettingError::Rate(text))
     }
 }
 
@@ -111,12 +106,12 @@ impl TryFrom<String> for CallRate {
 pub struct Seconds(#[schemars(with = "u64")] Duration);
 
 impl TryFrom<u64> for Seconds {
-    type Error = String;
+    type Error = SettingError;
 
-    fn try_from(seconds: u64) -> Result<Seconds, String> {
+    fn try_from(seconds: u64) -> Result<Seconds, SettingError> {
         match seconds {
             1..=3_600 => Ok(Seconds(Duration::from_secs(seconds))),
-            _ => Err(format!("{seconds} seconds are out of range; 1 to 3600 are possible")),
+            _ => Err(SettingError::Seconds(seconds)),
         }
     }
 }
@@ -197,7 +192,7 @@ impl SecretTexts {
 
     /// Them, with the secrets in their places. Errors: a secret that is not set.
     pub fn filled(&self, secret: Secret<'_>) -> Result<Vec<(String, String)>, NotReady> {
-        let mut lookup = |wanted: &str| SecretName::try_from(wanted.to_string()).map_err(NotReady)?.value(secret);
+        let mut lookup = |wanted: &str| SecretName::try_from(wanted.to_string())?.value(secret);
         self.0.iter().map(|(name, value)| Ok((name.clone(), fill(value, &mut lookup)?))).collect()
     }
 
@@ -206,7 +201,7 @@ impl SecretTexts {
         let mut headers = HeaderMap::new();
         for (name, value) in self.filled(secret)? {
             let parsed = HeaderName::try_from(&name).ok().zip(HeaderValue::try_from(value).ok());
-            let (known, mut value) = parsed.ok_or_else(|| NotReady(format!("the header {name:?} cannot be sent")))?;
+            let (known, mut value) = parsed.ok_or(NotReady::Header(name))?;
             value.set_sensitive(true);
             headers.insert(known, value);
         }
@@ -238,7 +233,8 @@ mod tests {
         assert_eq!(rate("10/1m"), Ok((10, 60)));
         assert_eq!(rate("1 / 2h"), Ok((1, 7_200)));
         for text in ["10", "0/1m", "10/0s", "ten/1m", "10/1x", "-1/1m", ""] {
-            assert_eq!(rate(text), Err(format!("{text:?} is not a rate; write calls and time, such as 10/1m")));
+            let problem = rate(text).unwrap_err().to_string();
+            assert_eq!(problem, format!("{text:?} is not a rate; write calls and time, such as 10/1m"));
         }
     }
 
@@ -250,14 +246,14 @@ mod tests {
         assert_eq!(filled["authorization"], "Bearer k{{secret:X}} {{secret:");
         assert!(!format!("{filled:?}").contains("Bearer"));
         let missing = headers.headers(&|_| None).unwrap_err();
-        assert_eq!(missing.0, "KEY is not set; set that variable, or KEY under [secrets]");
+        assert_eq!(missing.to_string(), "KEY is not set; set that variable, or KEY under [secrets]");
         let injected = headers.headers(&|_| Some("a\r\nX: y".into())).unwrap_err();
-        assert_eq!(injected.0, "the header \"Authorization\" cannot be sent");
+        assert_eq!(injected.to_string(), "the header \"Authorization\" cannot be sent");
     }
 
     #[test]
     fn a_secret_that_stands_where_its_name_belongs_is_not_repeated() {
         let told = SecretName::try_from("sk-1234".to_string()).unwrap_err();
-        assert_eq!(told, "this must be the name of a secret (letters, digits and _), not its value");
+        assert_eq!(told.to_string(), "this must be the name of a secret (letters, digits and _), not its value");
     }
 }

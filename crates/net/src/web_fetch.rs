@@ -3,6 +3,7 @@
 use crate::allow::Allow;
 use crate::ask::Ask;
 use crate::client::{Answer, Caps, Client};
+use crate::error::NotFollowed;
 use crate::page::page;
 use crate::settings::{CallRate, Seconds, web};
 use crate::show::{aside, doc, failed, head, is_text, media_type, refused, shown, text};
@@ -107,10 +108,9 @@ impl WebFetch {
         }
         let begin = url.clone();
         let follow = |method: &Method, to: &Url| match (self.allows(to), same_site(&begin, to)) {
-            (false, _) => Err("it is not among what may be fetched here".into()),
-            (true, false) => Err("it is another site; fetch that address if it is wanted".to_string()),
-            (true, true) => (ctx.check_redirect)(UrlFact { method: method.to_string(), url: to.to_string() })
-                .map_err(|why| why.to_string()),
+            (false, _) => Err(NotFollowed::NotListed),
+            (true, false) => Err(NotFollowed::OtherSite),
+            (true, true) => Ok((ctx.check_redirect)(UrlFact { method: method.to_string(), url: to.to_string() })?),
         };
         let mut ask = Ask::get(url);
         ask.headers

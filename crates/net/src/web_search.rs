@@ -2,8 +2,9 @@
 
 use crate::ask::Ask;
 use crate::client::{Caps, Client, stay};
+use crate::error::NotReady;
 use crate::page::one_line;
-use crate::settings::{CallRate, NotReady, Seconds, Secret, SecretName, WebAddress};
+use crate::settings::{CallRate, Seconds, Secret, SecretName, WebAddress};
 use crate::show::{doc, failed, head, refused};
 use mainpath_tools::{Fut, Problem, Tool, ToolContext, ToolDoc};
 use mainpath_types::{EffectClass, ToolOutput};
@@ -66,15 +67,16 @@ impl WebSearch {
         };
         let url = config.url.as_ref().map(|WebAddress(url)| url.clone());
         let url = url.or_else(|| Url::parse(own?).ok());
-        let mut url = url.ok_or_else(|| NotReady("SearXNG has no public server; set url to that of yours".into()))?;
+        let mut url = url.ok_or(NotReady::NoSearchServer)?;
         let base = format!("{}/{path}", url.path().trim_end_matches('/'));
         url.set_path(&base);
         let key = match (prefix, &config.key) {
             (None, _) => None,
-            (Some(_), None) => return Err(NotReady("set key to the name of the secret that holds the key".into())),
+            (Some(_), None) => return Err(NotReady::NoSearchKey),
             (Some(prefix), Some(name)) => {
                 let value = HeaderValue::try_from(format!("{prefix}{}", name.value(secret)?));
-                let mut value = value.map_err(|_| NotReady(format!("{} holds what no key can", name.as_str())))?;
+                let unfit = |_| NotReady::Secret { name: name.as_str().into(), found: "what no key can" };
+                let mut value = value.map_err(unfit)?;
                 value.set_sensitive(true);
                 Some(value)
             }

@@ -115,7 +115,7 @@ pub use list_files::ListFiles;
 pub use look_back::{
     ExpandArgs, ExpandWindow, ListCalls, ListCallsArgs, LoadOlderMessages, OlderArgs, RecallArgs, RecallResult,
 };
-pub use mainpath_schema::Schema;
+pub use mainpath_schema::{Schema, SchemaError};
 pub use patched::{Patched, PatchedFile, try_patch, write_patched};
 pub use ports::{
     BlobSink, Changing, FoundCheck, MemoryBlobs, NoPatches, NoSecrets, NoSkills, Notice, Offered, PatchDesk, PortError,

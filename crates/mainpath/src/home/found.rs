@@ -9,7 +9,7 @@ use crate::Error;
 use crate::experience::{Lookup, offer};
 use crate::skills::{Shelf, with_tools};
 #[cfg(feature = "people")]
-use mainpath_net::{Client, NotReady};
+use mainpath_net::Client;
 #[cfg(feature = "people")]
 use mainpath_people::People;
 use mainpath_runtime::Vault;
@@ -130,7 +130,7 @@ impl Home {
             return Ok(None);
         }
         let made = People::new(config.clone(), &Client::new(&self.config.net), &|name| self.secret(name));
-        made.map(Some).map_err(|NotReady(why)| self.wrong_in(&["people"], &Error::failed(format!("[people]: {why}"))))
+        made.map(Some).map_err(|why| self.wrong_in(&["people"], &Error::failed(format!("[people]: {why}"))))
     }
 
     /// Adds the tools that reach people. Where a channel cannot be used no agent works: that is told there.

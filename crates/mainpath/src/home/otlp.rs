@@ -41,8 +41,8 @@ impl Home {
         let client = Client::new(&self.config.net);
         let to = |path: &str| {
             let address = format!("{}{path}", otlp.url().as_str().trim_end_matches('/'));
-            let address = WebAddress::try_from(address).map_err(wrong)?;
-            Post::new(&client, &address, headers, &|name| self.secret(name)).map_err(|why| wrong(why.0))
+            let address = WebAddress::try_from(address).map_err(|why| wrong(why.to_string()))?;
+            Post::new(&client, &address, headers, &|name| self.secret(name)).map_err(|why| wrong(why.to_string()))
         };
         Ok(Some(Otlp { spans: to("/v1/traces")?, metrics: to("/v1/metrics")?, has_content: *content }))
     }

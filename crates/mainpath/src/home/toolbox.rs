@@ -155,8 +155,8 @@ impl ToolsConfig {
         let (tools, client, mut unready) =
             (Tools::kernel().with_internal().with(AskHuman::default()), Client::new(reach), Vec::new());
         let mut note = |name, made: Result<(), NotReady>| {
-            if let Err(NotReady(why)) = made {
-                unready.push(Unready { name, why });
+            if let Err(error) = made {
+                unready.push(Unready { name, why: error.to_string() });
             }
         };
         if let Some(config) = &self.feishu_bot {
@@ -197,14 +197,14 @@ fn add<T: Tool>(tools: &Tools, made: Result<T, NotReady>) -> Result<(), NotReady
 
 /// Adds a tool that is known only by the configuration.
 fn put(tools: &Tools, name: &str, doc: ToolDoc, schema: Value, tool: Arc<dyn DynTool>) -> Result<(), NotReady> {
-    tools.put(name, doc, schema, tool).map_err(|problem| NotReady(problem.text))
+    Ok(tools.put(name, doc, schema, tool)?)
 }
 
 /// Adds a tool of the owner's own, which takes no other tool's place.
 fn external(tools: &Tools, client: &Client, config: &ExternalConfig, secret: Secret<'_>) -> Result<(), NotReady> {
     let (name, schema) = (&config.name, config.input_schema.0.clone());
     if tools.resolve(name).is_some() {
-        return Err(NotReady(format!("{name:?} already names a tool; choose another name")));
+        return Err(NotReady::NameTaken(name.clone()));
     }
     let tool = External::new(client, config, secret)?;
     put(tools, name, tool.doc(), schema, Arc::new(tool))

@@ -4,7 +4,7 @@ use super::routed::RoutedStore;
 use super::server::PeerServer;
 use crate::Error;
 use crate::home::Home;
-use mainpath_net::{Api, Client, NotReady};
+use mainpath_net::{Api, Client};
 use mainpath_store::Store;
 use mainpath_tools::host_of;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ impl Home {
             let wrong = |why: String| self.wrong_in(&["peers", name], &Error::failed(format!("[peers.{name}]: {why}")));
             let host = host_of(&peer.address()).map_err(|_| wrong("url has no host that an id can name".into()))?;
             let api = Api::new(&client, &peer.url, &peer.key, &|name| self.secret(name));
-            let api = api.map_err(|NotReady(why)| wrong(why))?;
+            let api = api.map_err(|error| wrong(error.to_string()))?;
             if servers.insert(host.clone(), Arc::new(PeerServer::new(host, api))).is_some() {
                 return Err(wrong("another peer has the same host and port".into()));
             }

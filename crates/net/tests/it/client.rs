@@ -2,14 +2,14 @@
 
 use crate::server::{Server, redirect, reply};
 use crate::support::{Answers, client, reach};
-use mainpath_net::{Ask, Caps, Client, Reach};
+use mainpath_net::{Ask, Caps, Client, NotFollowed, Reach};
 use mainpath_tools::Problem;
 use reqwest::{Method, Url};
 use std::time::Duration;
 
 const CAPS: Caps = Caps { time: Duration::from_secs(20), bytes: 1 << 20, redirects: 5 };
 
-fn anywhere(_: &Method, _: &Url) -> Result<(), String> {
+fn anywhere(_: &Method, _: &Url) -> Result<(), NotFollowed> {
     Ok(())
 }
 
@@ -169,7 +169,7 @@ async fn what_may_be_followed_is_the_callers_to_say() {
         Server::new(|request| if request.path == "/" { redirect(302, "/no?key=1") } else { reply(200, &[], "no") })
             .await;
     let follow = |method: &Method, url: &Url| match url.path() {
-        "/no" => Err(format!("{method} there is not wanted")),
+        "/no" => Err(NotFollowed::Refused(format!("{method} there is not wanted").into())),
         _ => Ok(()),
     };
     let ask = Ask::get(Url::parse(&server.url("/")).unwrap());

@@ -151,7 +151,7 @@ async fn an_address_gets_the_arguments_and_answers_with_a_text() {
 
 #[test]
 fn what_is_wrong_or_missing_is_said() {
-    let told = |more| made(more).err().unwrap().0;
+    let told = |more| made(more).err().unwrap().to_string();
     let choose = "the tool \"own\": give either a command with its program, or a url";
     assert_eq!(told(json!({})), choose);
     assert_eq!(told(json!({"command": ["a"], "url": "http://a.test"})), choose);

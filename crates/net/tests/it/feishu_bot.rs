@@ -110,7 +110,8 @@ async fn what_is_no_message_is_not_sent() {
     assert_eq!(world.say("feishu_bot", json!({"text": "x".repeat(21_000)})).await.0, "too_large");
     assert_eq!(server.seen(), []);
     let config: FeishuBotConfig = serde_json::from_value(json!({"webhook": "HOOK"})).unwrap();
-    let told = |value: &'static str| FeishuBot::new(&client(&[]), &config, &|_| Some(value.into())).err().unwrap().0;
+    let told =
+        |value: &'static str| FeishuBot::new(&client(&[]), &config, &|_| Some(value.into())).err().unwrap().to_string();
     assert_eq!(told("not an address with a token"), "HOOK holds no address");
     assert_eq!(told(""), "HOOK is not set; set that variable, or HOOK under [secrets]");
 }

@@ -141,7 +141,7 @@ async fn failures_of_workflows_are_told() {
 
 #[test]
 fn what_is_missing_is_said() {
-    let told = |config| made(config).err().unwrap().0;
+    let told = |config| made(config).err().unwrap().to_string();
     assert_eq!(told(json!({"workflows": {}})), "there is no workflow; add [tools.invoke_workflow.workflows.NAME]");
     let other = build("http://a.test/", json!({"headers": {"X": "{{secret:OTHER}}"}}));
     assert_eq!(told(other), "the workflow \"build\": OTHER is not set; set that variable, or OTHER under [secrets]");

@@ -132,8 +132,9 @@ async fn wrong_calls_and_servers_are_told() {
 
 #[test]
 fn what_is_wrong_with_the_configuration_is_said() {
-    let told =
-        |url: &str, prefix: &str| world(json!({"url": url, "prefix": prefix, "password": "PASS"})).err().unwrap().0;
+    let told = |url: &str, prefix: &str| {
+        world(json!({"url": url, "prefix": prefix, "password": "PASS"})).err().unwrap().to_string()
+    };
     let form = "url must be like redis://127.0.0.1:6379/0: ";
     assert_eq!(told("rediss://a.test", "p"), format!("{form}only redis:// is spoken; let a tunnel speak TLS"));
     assert_eq!(

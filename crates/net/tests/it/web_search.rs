@@ -111,7 +111,7 @@ async fn odd_answers_are_told_apart() {
 
 #[test]
 fn what_is_missing_is_said() {
-    let told = |config| search(config).err().unwrap().0;
+    let told = |config| search(config).err().unwrap().to_string();
     assert_eq!(told(json!({"backend": "searxng"})), "SearXNG has no public server; set url to that of yours");
     assert_eq!(told(json!({"backend": "brave"})), "set key to the name of the secret that holds the key");
     assert_eq!(
