@@ -12,6 +12,10 @@ pub const LONGEST_ID: usize = 64;
 pub const LONGEST_TEXT: usize = 8 * 1024;
 /// The most tags of a kind.
 pub const MOST_TAGS: usize = 32;
+/// The longest category or tag, in characters.
+pub(crate) const LONGEST_NAME: usize = 100;
+/// The origins that an entry can name.
+pub(crate) const ORIGINS: &str = "user, workspace, web, mcp, message, model (also file and http)";
 
 /// Something that was learned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -149,7 +149,7 @@ impl Experiences {
         if entry.is_foreign() {
             entry.status = Status::Waiting;
         }
-        check(&entry).map_err(ExperienceError::Invalid)?;
+        check(&entry)?;
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(|error| self.io(error))?;
         let _lock = self.lock()?;
         let known = self.all()?.entries;

@@ -22,7 +22,7 @@ mod vectors;
 mod write;
 
 pub use entry::{Broken, Draft, Entry, LONGEST_ID, LONGEST_TEXT, MOST_TAGS, Placed, Status, is_id};
-pub use error::ExperienceError;
+pub use error::{EntryError, ExperienceError};
 pub use find::{Found, Query};
 pub use folder::{Change, Experiences, LARGEST_FILE};
 pub use read::{Contents, read_text};

@@ -1,14 +1,12 @@
 //! From a file's text to its entries.
 
 use crate::block::{Block, blocks};
-use crate::entry::{Broken, Entry, LONGEST_TEXT, MOST_TAGS, Placed, Status, is_id};
+use crate::entry::{Broken, Entry, LONGEST_NAME, LONGEST_TEXT, MOST_TAGS, Placed, Status, is_id};
+use crate::error::EntryError;
 use mainpath_skills::yaml::{self, Node, Value};
 use mainpath_types::Origin;
 use std::collections::BTreeSet;
 use std::path::Path;
-
-/// The longest category or tag, in characters.
-const LONGEST_NAME: usize = 100;
 
 /// What a file holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,29 +30,29 @@ pub fn read_text(file: &Path, text: &str) -> Contents {
     for block in blocks {
         match read_block(text, &block) {
             Ok(entry) => contents.entries.push(Placed { entry, file: file.into(), line: block.line }),
-            Err((line, why)) => contents.broken.push(tell(line, why)),
+            Err((line, error)) => contents.broken.push(tell(line, error.to_string())),
         }
     }
     contents
 }
 
-type Wrong = (usize, String);
+type Wrong = (usize, EntryError);
 
 /// Reads one entry. Errors: the line of the file, and what is wrong.
 pub(crate) fn read_block(text: &str, block: &Block) -> Result<Entry, Wrong> {
     let Some(front) = block.front.clone().and_then(|front| text.get(front)) else {
-        return Err((block.line, "its front matter is not closed by a line of ---".into()));
+        return Err((block.line, EntryError::NotClosed));
     };
-    let document = yaml::parse(front).map_err(|at| (block.line + at.line, format!("no YAML: {}", at.text)))?;
+    let document = yaml::parse(front).map_err(|at| (block.line + at.line, EntryError::Yaml { problem: at.text }))?;
     let Some(Node { value: Value::Map(fields), .. }) = document.root else {
-        return Err((block.line, "its front matter has no fields (id: …)".into()));
+        return Err((block.line, EntryError::NoFields));
     };
     let mut read = Read::default();
     for field in &fields {
         let Value::Text(name) = &field.key.value else { continue };
         let line = block.line + field.key.line;
         if !read.seen.insert(name.clone()) {
-            return Err((line, format!("{name:?} for the second time")));
+            return Err((line, EntryError::SecondTime(name.clone())));
         }
         read.field(name, &field.value).map_err(|why| (line, why))?;
     }
@@ -72,8 +70,8 @@ struct Read {
 }
 
 impl Read {
-    fn field(&mut self, name: &str, value: &Node) -> Result<(), String> {
-        let word = || plain(value).ok_or_else(|| format!("{name} must be a text"));
+    fn field(&mut self, name: &str, value: &Node) -> Result<(), EntryError> {
+        let word = || plain(value).ok_or_else(|| of_kind(name, "be a text"));
         match name {
             "id" => self.entry.id = word()?.into(),
             "category" => self.entry.category = word()?.into(),
@@ -84,7 +82,7 @@ impl Read {
             "state" => self.entry.state = texts(name, value)?,
             "intent" => self.entry.intent = texts(name, value)?,
             "tags" | "metrics" => {
-                let Value::Map(inner) = &value.value else { return Err(format!("{name} must have fields")) };
+                let Value::Map(inner) = &value.value else { return Err(of_kind(name, "have fields")) };
                 for field in inner {
                     let Value::Text(inner) = &field.key.value else { continue };
                     // What stands at the top comes first.
@@ -101,14 +99,14 @@ impl Read {
                 }
             }
             "origin" => {
-                let of = |text: String| origin(&text).ok_or_else(|| format!("origin {text:?} is not known: {ORIGINS}"));
+                let of = |text: String| origin(&text).ok_or(EntryError::Origin(text));
                 self.entry.origin = texts(name, value)?.into_iter().map(of).collect::<Result<_, _>>()?;
             }
             "status" => {
                 self.status = Some(match word()? {
                     "accepted" => Status::Accepted,
                     "waiting" => Status::Waiting,
-                    other => return Err(format!("status is {other:?}; it is waiting or accepted")),
+                    other => return Err(EntryError::Status(other.into())),
                 });
             }
             // People and other programs may keep more.
@@ -117,7 +115,7 @@ impl Read {
         Ok(())
     }
 
-    fn finish(self) -> Result<Entry, String> {
+    fn finish(self) -> Result<Entry, EntryError> {
         let Read { mut entry, helpful, harmful, status, .. } = self;
         (entry.helpful, entry.harmful) = (helpful.unwrap_or(1), harmful.unwrap_or(0));
         // What rests on somebody else's words counts only if a person says so.
@@ -129,26 +127,25 @@ impl Read {
 }
 
 /// Whether this is an entry. Errors: what is wrong.
-pub(crate) fn check(entry: &Entry) -> Result<(), String> {
+pub(crate) fn check(entry: &Entry) -> Result<(), EntryError> {
     if entry.id.is_empty() {
-        return Err("it has no id".into());
+        return Err(EntryError::NoId);
     }
     if !is_id(&entry.id) {
-        return Err(format!("the id {:?} is not one: letters, digits, _ and -, at most 64", entry.id));
+        return Err(EntryError::Id(entry.id.clone()));
     }
     let names = || entry.state.iter().chain(&entry.intent).chain([&entry.category]);
     if let Some(long) = names().find(|name| name.chars().count() > LONGEST_NAME) {
-        let start: String = long.chars().take(20).collect();
-        return Err(format!("{start:?}… is longer than {LONGEST_NAME} characters"));
+        return Err(EntryError::LongName(long.chars().take(20).collect()));
     }
     if entry.state.len() > MOST_TAGS || entry.intent.len() > MOST_TAGS {
-        return Err(format!("it has more than {MOST_TAGS} tags of a kind"));
+        return Err(EntryError::TooManyTags);
     }
     if entry.text.is_empty() {
-        return Err("it says nothing".into());
+        return Err(EntryError::Empty);
     }
     if entry.text.len() > LONGEST_TEXT {
-        return Err(format!("its text has {} bytes, more than {LONGEST_TEXT}; shorten it", entry.text.len()));
+        return Err(EntryError::LongText(entry.text.len()));
     }
     Ok(())
 }
@@ -160,14 +157,18 @@ fn plain(node: &Node) -> Option<&str> {
     }
 }
 
-fn count(name: &str, value: &Node) -> Result<u32, String> {
+fn of_kind(field: &str, wanted: &'static str) -> EntryError {
+    EntryError::Kind { field: field.into(), wanted }
+}
+
+fn count(name: &str, value: &Node) -> Result<u32, EntryError> {
     let text = plain(value).unwrap_or_default();
-    text.parse().map_err(|_| format!("{name} is {text:?}; it must be a number from 0"))
+    text.parse().map_err(|_| EntryError::Count { field: name.into(), text: text.into() })
 }
 
 /// A list of texts, or one text with commas.
-fn texts(name: &str, value: &Node) -> Result<Vec<String>, String> {
-    let wrong = || format!("{name} must be a list of texts");
+fn texts(name: &str, value: &Node) -> Result<Vec<String>, EntryError> {
+    let wrong = || of_kind(name, "be a list of texts");
     let all: Vec<&str> = match &value.value {
         Value::List(items) => items.iter().map(|item| plain(item).ok_or_else(wrong)).collect::<Result<_, _>>()?,
         Value::Text(text) => text.split(',').map(str::trim).collect(),
@@ -175,9 +176,6 @@ fn texts(name: &str, value: &Node) -> Result<Vec<String>, String> {
     };
     Ok(all.into_iter().filter(|text| !text.is_empty()).map(String::from).collect())
 }
-
-/// The origins that an entry can name.
-const ORIGINS: &str = "user, workspace, web, mcp, message, model (also file and http)";
 
 fn origin(text: &str) -> Option<Origin> {
     Some(match text {
