@@ -11,6 +11,7 @@ use crate::front::{DISABLE_MODEL_INVOCATION, EFFECT, EFFECTS, by_fences, effect,
 use crate::names::{is_alphanumeric, normalize, strip};
 use crate::open::{self, Problem};
 use crate::yaml::{self, At, Entry, Node, Value};
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 /// The longest name, in characters.
@@ -46,26 +47,39 @@ pub enum Strictness {
 pub fn validate(folder: &Path, strictness: Strictness) -> Vec<Finding> {
     let text = match read(folder, strictness) {
         Ok(text) => text,
-        Err(text) => return vec![Finding::error(None, text)],
+        Err(error) => return vec![Finding::error(None, error.to_string())],
     };
     validate_text(&text, Some(&name_of(folder)), strictness)
 }
 
-fn read(folder: &Path, strictness: Strictness) -> Result<String, String> {
-    match folder.metadata() {
-        Ok(found) if found.is_dir() => {}
-        Ok(_) => return Err("it is not a folder".into()),
-        Err(error) => return Err(format!("the folder cannot be read: {error}")),
+/// Why the file of a skill cannot be read.
+#[derive(Debug, thiserror::Error)]
+enum ReadError {
+    #[error("it is not a folder")]
+    NotAFolder,
+    #[error("the folder cannot be read: {0}")]
+    Folder(#[from] io::Error),
+    #[error("there is no SKILL.md in the folder")]
+    NoFile,
+    #[error("{0}: it is a link, which is not loaded in a project")]
+    Link(String),
+    #[error("{file}: {problem}")]
+    File { file: String, problem: Problem },
+}
+
+fn read(folder: &Path, strictness: Strictness) -> Result<String, ReadError> {
+    if !folder.metadata()?.is_dir() {
+        return Err(ReadError::NotAFolder);
     }
     let mut files = FILES.iter().map(|name| folder.join(name));
     let Some(file): Option<PathBuf> = files.find(|file| file.exists()) else {
-        return Err("there is no SKILL.md in the folder".into());
+        return Err(ReadError::NoFile);
     };
     // The specification says nothing of links.
     if strictness == Strictness::Ours && file.is_symlink() {
-        return Err(format!("{}: it is a link, which is not loaded in a project", name_of(&file)));
+        return Err(ReadError::Link(name_of(&file)));
     }
-    let of_file = |problem: Problem| format!("{}: {problem}", name_of(&file));
+    let of_file = |problem: Problem| ReadError::File { file: name_of(&file), problem };
     let bytes = open::read_whole(open::open_regular(&file).map_err(of_file)?, LARGEST_FILE).map_err(of_file)?;
     String::from_utf8(bytes).map_err(|_| of_file(Problem::NotText))
 }
