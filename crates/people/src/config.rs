@@ -1,6 +1,8 @@
 //! `[people]` of the configuration: contacts and channels. Secrets are named, never written here.
 
+use crate::error::{ConfigError, ContactError, EmailError};
 use crate::message::Channel;
+use lettre::address::AddressError;
 use lettre::message::Mailbox;
 use mainpath_net::{SecretName, WebAddress};
 use schemars::JsonSchema;
@@ -142,43 +144,40 @@ impl PeopleConfig {
         name.map(|name| name.as_str())
     }
 
-    /// What can never hold. Errors: the key, and what is wrong with it.
-    pub fn check(&self) -> Result<(), (Vec<&str>, String)> {
+    /// Checks what can never work. Errors: the first key that is wrong.
+    pub fn check(&self) -> Result<(), ConfigError> {
         if let Some(name) = self.ask.as_ref().filter(|name| !self.contacts.contains_key(*name)) {
-            return Err((
-                vec!["people", "ask"],
-                format!("ask: there is no contact {name:?}; add [people.contacts.{name}]"),
-            ));
+            return Err(ConfigError::Ask(name.clone()));
         }
         for (name, contact) in &self.contacts {
-            let wrong = |why: String| Err((vec!["people", "contacts", name], format!("contact {name}: {why}")));
+            let wrong = |problem| Err(ConfigError::Contact { name: name.clone(), problem });
             let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
             if name.is_empty()
                 || name.len() > 64
                 || !name.chars().all(fits)
                 || !name.starts_with(|c: char| c.is_ascii_alphanumeric())
             {
-                return wrong("a name has letters, digits, '-', '_' and '.', and begins with a letter or digit".into());
+                return wrong(ContactError::Name);
             }
             // They mean somebody else in a log.
             if ["user", "system"].contains(&name.as_str())
                 || ["agent.", "hook.", "rule."].iter().any(|kind| name.starts_with(kind))
             {
-                return wrong("this name means somebody else in a log; choose another".into());
+                return wrong(ContactError::Reserved);
             }
             for channel in contact.ways() {
                 if let Some(part) = self.missing(channel) {
-                    return wrong(format!("{part} is missing"));
+                    return wrong(ContactError::NoSection(part));
                 }
             }
             for channel in &contact.channels {
                 if !contact.has(*channel) {
-                    return wrong(format!("channels names {channel}, for which there is no address"));
+                    return wrong(ContactError::NoAddress(*channel));
                 }
             }
         }
         if let Some(email) = &self.email {
-            email.check().map_err(|why| (vec!["people", "email"], format!("email: {why}")))?;
+            email.check()?;
         }
         Ok(())
     }
@@ -207,24 +206,27 @@ impl Contact {
 }
 
 impl EmailConfig {
-    /// Whether mail can be sent so. Errors: what is wrong with the configuration.
-    pub(crate) fn check(&self) -> Result<(), String> {
-        let mailbox = |name: &str, text: &str| {
-            text.parse::<Mailbox>().map_err(|error| format!("{name} = {text:?} is no address: {error}"))
-        };
+    /// Checks that mail can be sent so. Errors: what is wrong with the configuration.
+    pub(crate) fn check(&self) -> Result<(), EmailError> {
         mailbox("from", &self.from)?;
         self.reply_to.as_deref().map(|text| mailbox("reply_to", text)).transpose()?;
         if self.security == Security::None && !is_here(&self.host) {
-            return Err(format!(
-                "security = \"none\" is only for a server on this machine, and {:?} may be another; use starttls or tls",
-                self.host
-            ));
+            return Err(EmailError::Unencrypted(self.host.clone()));
         }
         if self.user.is_some() != self.password.is_some() {
-            return Err("user and password go together".into());
+            return Err(EmailError::UserAndPassword);
         }
         Ok(())
     }
+}
+
+/// Reads the address in a field.
+pub(crate) fn mailbox(field: &'static str, text: &str) -> Result<Mailbox, EmailError> {
+    text.parse().map_err(|error: AddressError| EmailError::Address {
+        field,
+        text: text.into(),
+        problem: error.to_string(),
+    })
 }
 
 fn is_here(host: &str) -> bool {

@@ -1,13 +1,14 @@
 //! E-mail by SMTP. What comes back goes to people: the subject holds the question's id.
 
-use crate::config::{EmailConfig, Security};
+use crate::config::{EmailConfig, Security, mailbox};
+use crate::error::{ChannelError, EmailError};
 use crate::message::{Kind, Outgoing, Unsent};
 use lettre::message::{Mailbox, header};
 use lettre::transport::smtp::AsyncSmtpTransport;
 use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::client::{Tls, TlsParameters};
 use lettre::{AsyncTransport, Message, Tokio1Executor};
-use mainpath_net::{NotReady, Secret};
+use mainpath_net::Secret;
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(20);
@@ -24,11 +25,10 @@ pub(crate) struct Email {
 
 impl Email {
     /// Errors: a secret is missing, or the configuration cannot be used.
-    pub fn new(config: &EmailConfig, secret: Secret<'_>) -> Result<Email, NotReady> {
-        config.check().map_err(NotReady)?;
-        let tls = || {
-            TlsParameters::new(config.host.clone()).map_err(|error| NotReady(format!("TLS cannot be used: {error}")))
-        };
+    pub fn new(config: &EmailConfig, secret: Secret<'_>) -> Result<Email, ChannelError> {
+        config.check()?;
+        let tls =
+            || TlsParameters::new(config.host.clone()).map_err(|error| EmailError::Tls { problem: error.to_string() });
         let (tls, usual) = match config.security {
             Security::Starttls => (Tls::Required(tls()?), 587),
             Security::Tls => (Tls::Wrapper(tls()?), 465),
@@ -39,14 +39,12 @@ impl Email {
         if let (Some(user), Some(password)) = (&config.user, &config.password) {
             builder = builder.credentials(Credentials::new(user.clone(), password.value(secret)?));
         }
-        let mailbox =
-            |text: &str| text.parse::<Mailbox>().map_err(|error| NotReady(format!("{text:?} is no address: {error}")));
-        let from = mailbox(&config.from)?;
+        let from = mailbox("from", &config.from)?;
         let domain = from.email.domain().to_string();
         Ok(Email {
             transport: builder.build(),
             from,
-            reply_to: config.reply_to.as_deref().map(mailbox).transpose()?,
+            reply_to: config.reply_to.as_deref().map(|text| mailbox("reply_to", text)).transpose()?,
             domain,
         })
     }

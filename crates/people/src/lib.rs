@@ -12,6 +12,7 @@
 
 mod config;
 mod email;
+mod error;
 mod feishu;
 mod handle;
 mod listen;
@@ -21,6 +22,7 @@ mod signature;
 mod webhook;
 
 pub use config::{Contact, EmailConfig, FeishuConfig, ListenConfig, PeopleConfig, Security, WebhookConfig};
+pub use error::{ChannelError, ConfigError, ContactError, EmailError, RecipientError, SignatureError};
 pub use feishu::api::Listed;
 pub use feishu::callback::decrypted;
 pub use handle::{Answer, Desk, From, Keys, Request, Response, Taken, Which, handle};

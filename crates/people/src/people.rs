@@ -2,11 +2,12 @@
 
 use crate::config::PeopleConfig;
 use crate::email::Email;
+use crate::error::{ChannelError, RecipientError};
 use crate::feishu::api::{Feishu, Listed};
 use crate::handle::Keys;
 use crate::message::{Channel, Outgoing, Sent, Unsent};
 use crate::webhook::Webhook;
-use mainpath_net::{Client, NotReady, Secret};
+use mainpath_net::{Client, Secret};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How long is waited before each further try of one sending.
@@ -29,8 +30,8 @@ pub(crate) fn seconds() -> u64 {
 
 impl People {
     /// The channels of this configuration. Errors: a secret is missing, or a channel cannot be used.
-    pub fn new(config: PeopleConfig, client: &Client, secret: Secret<'_>) -> Result<People, NotReady> {
-        config.check().map_err(|(_, why)| NotReady(why))?;
+    pub fn new(config: PeopleConfig, client: &Client, secret: Secret<'_>) -> Result<People, ChannelError> {
+        config.check()?;
         Ok(People {
             webhook: config.webhook.as_ref().map(|webhook| Webhook::new(client, webhook, secret)).transpose()?,
             feishu: config.feishu.as_ref().map(|feishu| Feishu::new(client, feishu, secret)).transpose()?,
@@ -56,7 +57,7 @@ impl People {
     }
 
     /// Whether a message can go to somebody of this name. Errors: why not, for who named him.
-    pub fn check(&self, to: &str) -> Result<(), String> {
+    pub fn check(&self, to: &str) -> Result<(), RecipientError> {
         if let Some(id) = to.strip_prefix(FEISHU) {
             let fits = |prefix| {
                 id.strip_prefix(prefix)
@@ -64,17 +65,15 @@ impl People {
             };
             return match self.feishu.is_some() && (fits("ou_") || fits("oc_")) {
                 true => Ok(()),
-                false => Err(format!(
-                    "{to:?} cannot be reached: write feishu: and an open_id or chat_id, with [people.feishu] configured"
-                )),
+                false => Err(RecipientError::Feishu(to.into())),
             };
         }
         match self.config.contacts.get(to) {
-            Some(contact) if contact.ways().is_empty() => Err(format!("{to} has no address in [people.contacts.{to}]")),
+            Some(contact) if contact.ways().is_empty() => Err(RecipientError::NoAddress(to.into())),
             Some(_) => Ok(()),
             None => {
                 let names: Vec<&str> = self.config.contacts.keys().map(String::as_str).collect();
-                Err(format!("there is no contact {to:?}; the contacts are: {}", names.join(", ")))
+                Err(RecipientError::Unknown { name: to.into(), known: names.join(", ") })
             }
         }
     }
@@ -82,7 +81,7 @@ impl People {
     /// Sends a message to a contact, by the first of the contact's channels that takes it. Each is tried a few times where that may
     /// help. Errors: none took it.
     pub async fn send(&self, to: &str, message: &Outgoing) -> Result<Sent, Unsent> {
-        self.check(to).map_err(Unsent::for_good)?;
+        self.check(to).map_err(|error| Unsent::for_good(error.to_string()))?;
         if let Some(id) = to.strip_prefix(FEISHU) {
             return self.patiently(Channel::Feishu, to, id, message).await;
         }

@@ -1,6 +1,7 @@
 //! Signed messages as Standard Webhooks has them (<https://www.standardwebhooks.com>, specification 1.0): HMAC-SHA256 over the id, the time
 //! and the body, with dots between, in the headers `webhook-id`, `webhook-timestamp` and `webhook-signature`.
 
+use crate::error::SignatureError;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, Mac};
@@ -24,13 +25,13 @@ pub struct Signed {
 }
 
 /// The bytes of a secret: base64 after `whsec_`, else as it is written. Errors: there are none, so anybody could sign.
-pub(crate) fn key(secret: &str) -> Result<Vec<u8>, &'static str> {
+pub(crate) fn key(secret: &str) -> Result<Vec<u8>, SignatureError> {
     let key = match secret.strip_prefix(PREFIX) {
-        Some(text) => STANDARD.decode(text).map_err(|_| "what follows whsec_ is not base64")?,
+        Some(text) => STANDARD.decode(text).map_err(|_| SignatureError::NotBase64)?,
         None if secret.trim().is_empty() => Vec::new(),
         None => secret.as_bytes().to_vec(),
     };
-    if key.is_empty() { Err("it is empty") } else { Ok(key) }
+    if key.is_empty() { Err(SignatureError::EmptySecret) } else { Ok(key) }
 }
 
 fn mac(secret: &str, id: &str, timestamp: &str, body: &[u8]) -> Option<Hmac<Sha256>> {
@@ -50,24 +51,23 @@ pub fn sign(secret: &str, id: &str, now: u64, body: &[u8]) -> Signed {
 }
 
 /// Whether a message of this time is new enough, in seconds since 1970. Errors: it is too old, or of a clock that is fast.
-pub(crate) fn check_age(at: u64, now: u64) -> Result<(), &'static str> {
+pub(crate) fn check_age(at: u64, now: u64) -> Result<(), SignatureError> {
     match now.abs_diff(at) > LONGEST_AGE {
-        true if at > now => Err("its time is more than 5 minutes in the future; check the clocks"),
-        true => Err("it is older than 5 minutes"),
+        true if at > now => Err(SignatureError::Future),
+        true => Err(SignatureError::Old),
         false => Ok(()),
     }
 }
 
 /// Whether a message is genuine and new enough. Returns its id. Errors: what is wrong, in a few words.
-pub fn verify(secret: &str, headers: &HeaderMap, body: &[u8], now: u64) -> Result<String, &'static str> {
+pub fn verify(secret: &str, headers: &HeaderMap, body: &[u8], now: u64) -> Result<String, SignatureError> {
     let header =
         |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim).filter(|text| !text.is_empty());
-    let (id, timestamp) =
-        (header(ID).ok_or("webhook-id is missing")?, header(TIMESTAMP).ok_or("webhook-timestamp is missing")?);
-    let signatures = header(SIGNATURE).ok_or("webhook-signature is missing")?;
-    let at: u64 = timestamp.parse().map_err(|_| "webhook-timestamp is not a number of seconds")?;
+    let needed = |name| header(name).ok_or(SignatureError::Missing(name));
+    let (id, timestamp, signatures) = (needed(ID)?, needed(TIMESTAMP)?, needed(SIGNATURE)?);
+    let at: u64 = timestamp.parse().map_err(|_| SignatureError::Timestamp)?;
     if key(secret).is_err() {
-        return Err("there is no secret to check it with");
+        return Err(SignatureError::NoSecret);
     }
     // While a secret is changed, a sender signs with both.
     let fits = |text: &str| {
@@ -76,7 +76,7 @@ pub fn verify(secret: &str, headers: &HeaderMap, body: &[u8], now: u64) -> Resul
         mac.verify_slice(&given).is_ok()
     };
     if !signatures.split_ascii_whitespace().any(fits) {
-        return Err("the signature is wrong");
+        return Err(SignatureError::Wrong);
     }
     check_age(at, now)?;
     Ok(id.into())

@@ -1,11 +1,12 @@
 //! The webhook: what is posted, and what a reply says.
 
 use crate::config::WebhookConfig;
+use crate::error::ChannelError;
 use crate::message::{AgentWord, Outgoing, Unsent};
 use crate::signature::{key, sign, verify};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
-use mainpath_net::{Ask, Caps, Client, NotReady, Secret};
+use mainpath_net::{Ask, Caps, Client, NotFollowed, Secret};
 use mainpath_tools::unique_json;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Error};
@@ -25,12 +26,10 @@ pub(crate) struct Webhook {
 
 impl Webhook {
     /// Errors: the secret is missing, or nothing can be signed with it.
-    pub fn new(client: &Client, config: &WebhookConfig, secret: Secret<'_>) -> Result<Webhook, NotReady> {
+    pub fn new(client: &Client, config: &WebhookConfig, secret: Secret<'_>) -> Result<Webhook, ChannelError> {
         let url = config.url.url().clone();
         let (name, secret) = (config.secret.as_str(), config.secret.value(secret)?);
-        key(&secret).map_err(|why| {
-            NotReady(format!("nothing can be signed with {name}: {why}; set a secret, or whsec_ and its base64"))
-        })?;
+        key(&secret).map_err(|problem| ChannelError::Signing { name: name.into(), problem })?;
         Ok(Webhook { client: client.trusting(&url), url, secret })
     }
 
@@ -44,7 +43,8 @@ impl Webhook {
             ask.headers.insert(name, value);
         }
         ask.body = Some(Bytes::from(body));
-        let stay = |_: &http::Method, _: &Url| Err("a webhook that has moved is put right in the configuration".into());
+        let moved = "a webhook that has moved is put right in the configuration";
+        let stay = |_: &http::Method, _: &Url| Err(NotFollowed::Refused(moved.into()));
         let answer = self.client.send(ask, Caps::within(LIMIT), &stay).await;
         let answer =
             answer.map_err(|problem| Unsent::for_now(format!("the webhook cannot be reached: {}", problem.text)))?;
@@ -134,7 +134,7 @@ fn object<T: DeserializeOwned>(body: &[u8]) -> serde_json::Result<T> {
 
 /// Reads a message of another system's agent, once it is known to be genuine and new. Errors: it is not, or is no such message.
 pub fn read_word(secret: &str, headers: &HeaderMap, body: &[u8], now: u64) -> Result<AgentWord, Refused> {
-    let id = verify(secret, headers, body, now).map_err(|why| Refused { status: 401, why: why.into() })?;
+    let id = verify(secret, headers, body, now).map_err(|why| Refused { status: 401, why: why.to_string() })?;
     let wrong = |why: String| Refused { status: 400, why };
     let WordBody { from_agent_id, content, conversation_id, trace } = object(body)
         .map_err(|error| wrong(format!("the body is not {{\"from_agent_id\", \"content\", \"trace\"}}: {error}")))?;
@@ -149,7 +149,7 @@ pub fn read_word(secret: &str, headers: &HeaderMap, body: &[u8], now: u64) -> Re
 
 /// Reads a reply, once it is known to be genuine and new. Errors: it is not, or says nothing that is an answer.
 pub fn read_reply(secret: &str, headers: &HeaderMap, body: &[u8], now: u64) -> Result<Reply, Refused> {
-    verify(secret, headers, body, now).map_err(|why| Refused { status: 401, why: why.into() })?;
+    verify(secret, headers, body, now).map_err(|why| Refused { status: 401, why: why.to_string() })?;
     let wrong = |why: String| Refused { status: 400, why };
     let Body { question, answer, by } =
         object(body).map_err(|error| wrong(format!("the body is not {{\"question\", \"answer\"}}: {error}")))?;

@@ -75,7 +75,7 @@ impl Home {
     /// The configuration says nothing that can never hold. Errors: file, line and what is wrong.
     pub fn check_values(&self) -> Result<(), Error> {
         #[cfg(feature = "people")]
-        self.config.people.check().map_err(|(key, problem)| self.wrong_in(&key, &Error::failed(problem)))?;
+        self.config.people.check().map_err(|error| self.wrong_in(&error.key(), &Error::failed(error.to_string())))?;
         self.config.check_values().map_err(|(key, problem)| self.wrong_in(key, &Error::failed(problem)))
     }
 

@@ -105,7 +105,7 @@ impl Tool for SendMessage {
             return Ok(());
         }
         let checked = match &self.people {
-            Some(people) => people.check(&args.to),
+            Some(people) => people.check(&args.to).map_err(|error| error.to_string()),
             None => Err(format!("{:?} is no agent: write {AGENT} and its trace id", args.to)),
         };
         checked.map_err(|why| Problem::new("invalid_arguments", format!("Not sent: {why}.")))

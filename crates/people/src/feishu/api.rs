@@ -9,7 +9,7 @@ use crate::config::FeishuConfig;
 use crate::message::{Choice, Kind, Outgoing, Unsent};
 use http::header::AUTHORIZATION;
 use http::{HeaderValue, Method};
-use mainpath_net::{Ask, Caps, Client, NotReady, Secret};
+use mainpath_net::{Ask, Caps, Client, NotFollowed, NotReady, Secret, WebAddress};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::time::Duration;
@@ -55,8 +55,8 @@ pub struct Listed {
 impl Feishu {
     /// Errors: a secret is missing, or the address is none.
     pub fn new(client: &Client, config: &FeishuConfig, secret: Secret<'_>) -> Result<Feishu, NotReady> {
-        let usual = || Url::parse(USUAL).map_err(|error| NotReady(error.to_string()));
-        let base = config.url.as_ref().map_or_else(usual, |url| Ok(url.url().clone()))?;
+        let usual = || WebAddress::try_from(USUAL.to_string());
+        let base = config.url.clone().map_or_else(usual, Ok).map_err(NotReady::from)?.url().clone();
         let value = |name: &Option<mainpath_net::SecretName>| name.as_ref().map(|name| name.value(secret)).transpose();
         Ok(Feishu {
             client: client.trusting(&base),
@@ -152,7 +152,8 @@ impl Feishu {
     }
 
     async fn ask(&self, ask: Ask) -> Result<Value, Unsent> {
-        let stay = |_: &Method, _: &Url| Err("the platform's address is put right in the configuration".into());
+        let moved = "the platform's address is put right in the configuration";
+        let stay = |_: &Method, _: &Url| Err(NotFollowed::Refused(moved.into()));
         let answer = self.client.send(ask, Caps::within(LIMIT), &stay).await;
         let answer =
             answer.map_err(|problem| Unsent::for_now(format!("Feishu cannot be reached: {}", problem.text)))?;

@@ -123,7 +123,7 @@ fn check_created(event: &Value, now: u64) -> Result<(), Refused> {
     // Milliseconds; callbacks of cards have microseconds.
     let seconds = created.map(|time| if time > 100_000_000_000_000 { time / 1_000_000 } else { time / 1_000 });
     let at = seconds.ok_or_else(|| refused(401, "it does not say when it was made (create_time)"))?;
-    check_age(at, now).map_err(|why| refused(401, why))
+    check_age(at, now).map_err(|why| refused(401, why.to_string()))
 }
 
 fn check_signature(key: &str, headers: &HeaderMap, body: &[u8], now: u64) -> Result<(), Refused> {
@@ -138,7 +138,7 @@ fn check_signature(key: &str, headers: &HeaderMap, body: &[u8], now: u64) -> Res
         return Err(refused(401, "the signature is wrong"));
     }
     let at = timestamp.parse().map_err(|_| refused(401, "x-lark-request-timestamp is not a number of seconds"))?;
-    check_age(at, now).map_err(|why| refused(401, why))
+    check_age(at, now).map_err(|why| refused(401, why.to_string()))
 }
 
 /// Compares without telling by its time where they differ.

@@ -17,7 +17,9 @@ fn a_secret_that_signs_nothing_is_refused_with_its_name() {
     let made = |secret: &str| {
         let config = "[webhook]\nurl = \"http://127.0.0.1:9\"\nsecret = \"HOOK\"\n";
         let config: PeopleConfig = toml::from_str(config).unwrap();
-        People::new(config, &Client::new(&Reach::default()), &|_| Some(secret.into())).err().map(|error| error.0)
+        People::new(config, &Client::new(&Reach::default()), &|_| Some(secret.into()))
+            .err()
+            .map(|error| error.to_string())
     };
     let why =
         |why: &str| Some(format!("nothing can be signed with HOOK: {why}; set a secret, or whsec_ and its base64"));
