@@ -294,6 +294,10 @@ impl Reader {
                     self.script.has_text = true;
                     self.script.values.push(content.clone());
                     if !quoted {
+                        // The parser loses the text behind `((…))`, `[[ … ]]` and `for ((…))`.
+                        if content.is_empty() {
+                            self.unclear("the text of a here-document cannot be told".into());
+                        }
                         self.text(content, false);
                     }
                     let is_literal = *quoted || !content.contains(['$', '`', '\\']);

@@ -46,6 +46,16 @@ const WAYS: &[&str] = &[
     // An index that ends where the shell sees another command.
     "true a[;evil; echo ]",
     "echo a[ | evil | cat ]",
+    // A here-document behind something that is no simple command.
+    "((1))<<E\n$(evil)\nE",
+    "((\n))<<E\n)for i in 'x[$(evil)]'a[\nE",
+    "[[ a ]] <<E\n$(evil)\nE",
+    "for ((i=0;i<1;i++)) do :; done <<E\n`evil`\nE",
+    "while ((1)) <<E\n$(evil)\nE\ndo break; done",
+    "{ :; } <<E\n) $(evil)\nE",
+    "! [ a ] <<E\n$(evil)\nE",
+    "case a in b) ;; esac <<E\n$(evil)\nE",
+    "f() { :; } <<E\n$(evil)\nE\nf",
     // What a shell reads from elsewhere.
     ". <(echo evil)",
     "source <(echo evil)",
