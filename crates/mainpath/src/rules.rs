@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -149,7 +150,12 @@ impl Sources {
         // Paths are judged by the place that they lead to.
         let home = Path::new(&home).canonicalize().map_or(home, |place| place.display().to_string());
         let bad = |error: PolicyError| Error::new(ErrorKind::Refused, error.to_string());
-        let folders = Folders { workspace: workspace.into(), home, copy_of: copy_of.unwrap_or_default().into() };
+        let folders = Folders {
+            workspace: workspace.into(),
+            home,
+            copy_of: copy_of.unwrap_or_default().into(),
+            above: String::new(),
+        };
         let mut policy = self.builtin.of(folders).map_err(bad)?;
         if !self.add_given(&mut policy, Layer::Organisation).map_err(bad)? {
             let further = std::env::var_os("MAINPATH_ORG_POLICY").filter(|file| !file.is_empty());
@@ -163,18 +169,8 @@ impl Sources {
         for RuleText { name, text } in &self.host {
             policy.add_file(Layer::User, name, text).map_err(bad)?;
         }
-        let source = copy_of.unwrap_or(workspace);
-        let file = project_file(source);
-        if !self.add_given(&mut policy, Layer::Project).map_err(bad)?
-            && let Some(text) = read(&file)?
-        {
-            let name = file.display().to_string();
-            let trusted = self.trusted()?.get(source).is_some_and(|known| *known == hash(&text));
-            let added = match trusted {
-                true => policy.add_file(Layer::Project, &name, &text),
-                false => policy.add_untrusted(&name, &text),
-            };
-            added.map_err(bad)?;
+        if !self.add_given(&mut policy, Layer::Project).map_err(bad)? {
+            self.add_project(&mut policy, copy_of.unwrap_or(workspace))?;
         }
         if is_recorded {
             policy = policy.reading_recorded();
@@ -187,6 +183,25 @@ impl Sources {
         }
         bound_all(&mut policy, commands)?;
         Ok(policy)
+    }
+
+    /// Adds the rules of a workspace's own file, and of those in the folders of the project above it. Errors: file, line, what is wrong.
+    fn add_project(&self, policy: &mut Policy, workspace: &str) -> Result<(), Error> {
+        let bad = |error: PolicyError| Error::new(ErrorKind::Refused, error.to_string());
+        for folder in folders_above(Path::new(workspace)).iter().chain([&PathBuf::from(workspace)]) {
+            let folder = folder.to_string_lossy();
+            let file = project_file(&folder);
+            let Some(text) = read(&file)? else { continue };
+            let name = file.display().to_string();
+            let is_trusted = self.trusted()?.get(&*folder).is_some_and(|known| *known == hash(&text));
+            let added = match (folder == workspace, is_trusted) {
+                (false, is_trusted) => policy.add_above(&folder, &name, &text, is_trusted),
+                (true, true) => policy.add_file(Layer::Project, &name, &text),
+                (true, false) => policy.add_untrusted(&name, &text),
+            };
+            added.map_err(bad)?;
+        }
+        Ok(())
     }
 
     /// Trusts the rules of a workspace's own file, in their present text. Errors: there is no such file, or nothing can be written.
@@ -304,6 +319,32 @@ fn check_arguments(policy: &Policy, layer: Layer, tools: &Tools) -> Result<(), E
     let specs = tools.specs();
     let schemas: Vec<(&str, &Value)> = specs.iter().map(|tool| (tool.name.as_str(), &*tool.input_schema)).collect();
     Ok(policy.check_arguments(layer, &schemas)?)
+}
+
+/// The folders of a project above a workspace, the highest first: up to the root of the repository, or, without one, as far as they belong
+/// to the same user. The home and what is above it are no project.
+fn folders_above(workspace: &Path) -> Vec<PathBuf> {
+    let owner = |folder: &Path| folder.metadata().map(|data| data.uid()).ok();
+    let home = std::env::var_os("HOME").and_then(|home| Path::new(&home).canonicalize().ok());
+    let own = owner(workspace);
+    let is_root = |folder: &Path| folder.join(".git").symlink_metadata().is_ok();
+    let mut above = Vec::new();
+    if is_root(workspace) {
+        return above;
+    }
+    for folder in workspace.ancestors().skip(1) {
+        if owner(folder) != own
+            || folder.parent().is_none()
+            || home.as_deref().is_some_and(|home| home.starts_with(folder))
+        {
+            break;
+        }
+        above.insert(0, folder.to_path_buf());
+        if is_root(folder) {
+            break;
+        }
+    }
+    above
 }
 
 /// Where a project keeps its rules.

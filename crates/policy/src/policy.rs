@@ -95,6 +95,19 @@ impl Policy {
         Ok(())
     }
 
+    /// Adds the file of a project in whose folder the workspace lies, further down: relative paths in it are from `folder`. What an
+    /// untrusted one allows does not hold. Errors: as [`Policy::add_file`].
+    pub fn add_above(&mut self, folder: &str, name: &str, text: &str, is_trusted: bool) -> Result<(), PolicyError> {
+        let above = Folders { above: folder.trim_end_matches('/').into(), ..self.folders.clone() };
+        let own = std::mem::replace(&mut self.folders, above);
+        let added = match is_trusted {
+            true => self.add_file(Layer::Project, name, text),
+            false => self.add_untrusted(name, text),
+        };
+        self.folders = own;
+        added
+    }
+
     /// Adds a rule of the command line, such as `bash(git push *) if origin = web`, or of a preset ([`crate::with_preset`]). Errors: what
     /// is wrong with it.
     pub fn add_rule(&mut self, decision: Decision, text: &str) -> Result<(), PolicyError> {

@@ -277,6 +277,27 @@ pub fn of_home(path: &str) -> bool {
     first.starts_with('.') && first != REPOSITORY || fold(first) == "bin"
 }
 
+/// The step of a folder's absolute path in which other programs look for what they run or obey, if there is one: the folder is no place to
+/// work in, as its files would be called as if nobody obeyed them. Below a repository of its own that is not so, but in a `.git` and in
+/// [`OWN_FOLDER`] everywhere. `is_root`: whether a path is the root of a repository.
+pub fn guarded_above(folder: &str, is_root: impl Fn(&str) -> bool) -> Option<&str> {
+    let steps: Vec<&str> = folder.split('/').filter(|step| !step.is_empty()).collect();
+    let folded: Vec<String> = steps.iter().map(|step| fold(step)).collect();
+    let folded: Vec<&str> = folded.iter().map(String::as_str).collect();
+    if let Some(at) = folded.iter().position(|step| *step == REPOSITORY || *step == OWN_FOLDER) {
+        return steps.get(at).copied();
+    }
+    let (mut path, mut from) = (String::new(), 0);
+    for (at, step) in steps.iter().enumerate() {
+        path = format!("{path}/{step}");
+        if is_root(&path) {
+            from = at + 1;
+        }
+    }
+    let is_guarded = |at: &usize| ANYWHERE.begins(folded.get(*at..).unwrap_or_default());
+    (from..steps.len()).find(is_guarded).and_then(|at| steps.get(at).copied())
+}
+
 /// Whether git obeys a file at this path from the folder of a repository.
 pub fn of_bare_repository(path: &str) -> bool {
     let first = fold(path.split('/').find(|step| !step.is_empty()).unwrap_or_default());
@@ -291,6 +312,20 @@ fn fold(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_that_other_programs_look_into_is_no_place_to_work_in() {
+        let above = |folder: &'static str| guarded_above(folder, |path| matches!(path, "/r" | "/r/.claude/trees/x"));
+        for folder in ["/r", "/r/src", "/home/u/vscode", "/r/.claude/trees/x", "/r/.claude/trees/x/src", "/"] {
+            assert_eq!(above(folder), None, "{folder}");
+        }
+        assert_eq!(above("/r/.git/hooks"), Some(".git"));
+        assert_eq!(above("/r/.Mainpath"), Some(".Mainpath"));
+        assert_eq!(above("/r/a/.vscode"), Some(".vscode"));
+        assert_eq!(above("/r/.claude/agents"), Some(".claude"));
+        assert_eq!(above("/r/.github/workflows"), Some(".github"));
+        assert_eq!(above("/r/.claude/trees/x/.idea/y"), Some(".idea"));
+    }
 
     #[test]
     fn what_other_programs_run_is_guarded_and_what_lies_beside_it_is_not() {

@@ -8,7 +8,7 @@ use crate::exit::{Exit, Failure};
 use crate::runs::driven::warn;
 use crate::runs::follow::is_attended;
 use crate::runs::given::given;
-use crate::runs::go_on::{Said, go_on, go_on_with, to_resume};
+use crate::runs::go_on::{Outgoing, go_on, go_on_with, to_resume};
 use crate::runs::rules::opened;
 use crate::runs::signals::{Heard, Signals};
 use crate::runs::start::begin;
@@ -311,7 +311,7 @@ impl Chat<'_> {
             };
             let (skill, text) = skill.map_or((None, text), |(skill, rest)| (Some(skill), rest));
             let said = Mail::say(MessageMode::Message, text);
-            let said = Said { skill, mail: Some(said), waits: false };
+            let said = Outgoing { skill, mail: Some(said), waits: false };
             return go_on_with(self.app, trace, &self.run.agent, &self.run.output, said).await;
         }
         // From then on the conversation has its own, but for what was asked for.

@@ -6,7 +6,7 @@ use crate::args::point::{PointArgs, seq};
 use crate::commands::restore::{FilesArgs, before_going_on, held};
 use crate::commands::what_if::{WhatIfArgs, what_if};
 use crate::exit::{Exit, Failure};
-use crate::runs::go_on::{Said, go_on, go_on_with, keep_mode_of};
+use crate::runs::go_on::{Outgoing, go_on, go_on_with, keep_mode_of};
 use crate::runs::rules::opened;
 use crate::ui::out::out;
 use clap::Args;
@@ -119,7 +119,7 @@ pub async fn rewind(mut args: RewindArgs) -> Result<Exit, Failure> {
         eprintln!("· no task given, so the model answers message {after} of {trace} again");
     }
     let parts = task.map(|task| vec![Part::text(task)]);
-    let said = Said { skill, mail: Some(Mail::Rewind { after, parts }), waits: false };
+    let said = Outgoing { skill, mail: Some(Mail::Rewind { after, parts }), waits: false };
     go_on_with(&app, &trace, &args.agent, &args.output, said).await
 }
 
@@ -190,7 +190,7 @@ pub async fn fork(mut args: ForkArgs) -> Result<Exit, Failure> {
         // Past the results of its calls, if it made any.
         None => Mail::Rewind { after: at, parts: None },
     };
-    go_on_with(&app, &new, &args.agent, &args.output, Said { skill, mail: Some(mail), waits: false }).await
+    go_on_with(&app, &new, &args.agent, &args.output, Outgoing { skill, mail: Some(mail), waits: false }).await
 }
 
 /// Reads a new task for a trace: the mail that loads the skill that it names, and the text. Errors: nothing has the name.

@@ -100,7 +100,7 @@ fn keep(agent: &mut AgentArgs, spec: &Spec, run: Option<u32>) {
 
 /// What is said when a trace continues.
 #[derive(Default)]
-pub struct Said {
+pub struct Outgoing {
     /// A skill that is loaded first.
     pub skill: Option<Mail>,
     /// The message or request.
@@ -117,7 +117,7 @@ pub async fn go_on(
     output: &OutputArgs,
     mail: Option<Mail>,
 ) -> Result<Exit, Failure> {
-    go_on_with(app, trace, agent, output, Said { mail, ..Said::default() }).await
+    go_on_with(app, trace, agent, output, Outgoing { mail, ..Outgoing::default() }).await
 }
 
 /// A checked continuation of a trace.
@@ -137,7 +137,7 @@ pub async fn go_on_with(
     trace: &TraceId,
     agent: &AgentArgs,
     output: &OutputArgs,
-    said: Said,
+    said: Outgoing,
 ) -> Result<Exit, Failure> {
     let (mut mcp, mut has_told) = (None, false);
     let (Continuing { log, runtime, changed, skills, says_yes }, taken) = loop {
@@ -198,7 +198,7 @@ async fn continuing(
     trace: &TraceId,
     agent: &AgentArgs,
     output: &OutputArgs,
-    said: &Said,
+    said: &Outgoing,
     mcp: &mut Option<Mcp>,
 ) -> Result<Continuing, Failure> {
     let (log, state) = closed(app, trace).await?;

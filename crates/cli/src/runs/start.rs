@@ -9,7 +9,7 @@ use crate::runs::demo::is_demo;
 use crate::runs::driven::{announce, connect, experienced, follow, warn};
 use crate::runs::follow::{Follow, is_attended};
 use crate::runs::given::given;
-use crate::runs::go_on::{Said, go_on_with};
+use crate::runs::go_on::{Outgoing, go_on_with};
 use crate::runs::rules::{check_rules, tell_sandbox};
 use crate::runs::task::{Task, message};
 use crate::traces::which::{name, rows};
@@ -49,7 +49,7 @@ pub async fn begin(
             check_allowed(app, spec, &args.attach)?;
             let (skill, task) = task.with_skill(spec, app)?;
             let mail = message(task, attach(app.models.registry(), &args.attach, model)?, &args.output);
-            let said = Said { skill, mail: Some(mail), waits: args.session.is_some() && !args.no_wait };
+            let said = Outgoing { skill, mail: Some(mail), waits: args.session.is_some() && !args.no_wait };
             return go_on_with(app, &trace, &args.agent, &args.output, said).await;
         }
         if let Some(damage) = &log.damage {

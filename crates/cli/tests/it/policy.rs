@@ -348,3 +348,28 @@ fn calls_of_mcp_servers_can_be_checked_without_the_server() {
         .run(&["policy", "check", "mcp__tracker__add(x)"])
         .fails(2, "are written as name=value, name=value or as a JSON object");
 }
+
+#[test]
+fn a_folder_further_down_takes_no_rule_of_the_project_away() {
+    let place = Place::new();
+    write(
+        place.work.join(".mainpath/policy.toml"),
+        "[[rule]]\ndecision = \"deny\"\nmatch = \"read(secrets/**)\"\n[[rule]]\ndecision = \"deny\"\nmatch = \"bash(touch *)\"\n",
+    );
+    write(place.work.join("secrets/.mainpath/policy.toml"), "[[rule]]\ndecision = \"deny\"\nmatch = \"bash(rm *)\"\n");
+    write(place.work.join("secrets/k.txt"), "TOPSECRET\n");
+    let check = |call: &str| place.run(&["-C", "secrets", "policy", "check", call]);
+    for denied in ["read(k.txt)", "bash(cat k.txt)", "bash(touch a)", "bash(rm a)"] {
+        let done = check(denied);
+        assert_eq!(done.code, 6, "{denied}: {done:#?}");
+    }
+    // Where other programs look for what they run, every file would be as if nobody obeyed it.
+    for folder in [".git/hooks", ".mainpath", ".vscode", ".github/workflows"] {
+        std::fs::create_dir_all(place.work.join(folder)).unwrap();
+        let name = folder.split('/').next().unwrap();
+        place
+            .run(&["run", "-C", folder, "--model", "scripted:x.toml", "x"])
+            .fails(2, &format!("it lies in {name}, which other programs run or obey"));
+    }
+    assert_eq!(place.traces(), Vec::<String>::new());
+}

@@ -28,8 +28,10 @@ pub fn how_to_continue(state: &State) -> Continuation {
     match state.ended.reason {
         _ if state.run.is_some() => Continuation::Drive,
         // What was sent before a stop or a limit waits until somebody continues.
-        _ if !state.queues.is_empty() && !(state.queues.held && has_messages) => Continuation::Drive,
-        _ if !state.queues.is_empty() => Continuation::Continue,
+        _ if !state.queues.is_empty() => match state.queues.held && has_messages {
+            true => Continuation::Continue,
+            false => Continuation::Drive,
+        },
         _ if !has_messages => Continuation::Empty,
         Some(FinishReason::MaxOutput) => Continuation::FinishAnswer,
         _ if state.tree.is_answered() => Continuation::Answered,

@@ -17,7 +17,9 @@ use mainpath_policy::Policy;
 use mainpath_providers::ModelFacts;
 use mainpath_runtime::{check_schema, text_protocol_prompt};
 use mainpath_tools::{AgentTool, GoalTool, TakeChanges, Tool};
-use mainpath_types::{ApprovalMode, EffectClass, Fallback, Limits, Profile, Protocol, RunMode, Spec};
+use mainpath_types::{
+    ApprovalMode, EffectClass, Fallback, Limits, Profile, Protocol, RunMode, Spec, guarded_above, of_home,
+};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
@@ -56,7 +58,27 @@ pub fn workspace(given: Option<&Path>) -> Result<PathBuf, Error> {
     if !absolute.is_dir() {
         return Err(bad("it is not a folder".into()));
     }
-    Ok(absolute)
+    match obeyed(&absolute) {
+        Some(name) => Err(bad(format!(
+            "it lies in {name}, which other programs run or obey; work in the folder of the project, where changes of {name} are asked about"
+        ))),
+        None => Ok(absolute),
+    }
+}
+
+/// The step of a folder's path in which other programs look for what they run or obey, if there is one: in a hidden folder of the home,
+/// or in one that is guarded in every workspace.
+fn obeyed(folder: &Path) -> Option<String> {
+    let is_root = |folder: &Path| folder.join(".git").symlink_metadata().is_ok();
+    let text = folder.to_string_lossy();
+    if let Some(name) = guarded_above(&text, |folder| is_root(Path::new(folder))) {
+        return Some(name.into());
+    }
+    let home = std::env::var_os("HOME").and_then(|home| Path::new(&home).canonicalize().ok())?;
+    let below = folder.strip_prefix(&home).ok()?;
+    let has_repository = folder.ancestors().take_while(|above| **above != *home).any(is_root);
+    let name = below.components().next()?.as_os_str().to_string_lossy().into_owned();
+    (of_home(&name) && !has_repository).then_some(name)
 }
 
 /// A fresh spec in a workspace with these rules. Errors: a file that is named cannot be used, a fallback is no model, or a tool is

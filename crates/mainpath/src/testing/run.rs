@@ -177,7 +177,8 @@ fn policy(
     let bad = |error: mainpath_policy::PolicyError| Error::failed(error.to_string());
     let home = std::env::var("HOME").unwrap_or_default();
     let home = Path::new(&home).canonicalize().map_or(home, |home| home.display().to_string());
-    let folders = Folders { workspace: workspace.display().to_string(), home, copy_of: String::new() };
+    let folders =
+        Folders { workspace: workspace.display().to_string(), home, copy_of: String::new(), above: String::new() };
     let mut policy = builtin.of(folders).map_err(bad)?;
     for RuleText { name, text } in then {
         let layer = if name.contains("organisation") { Layer::Organisation } else { Layer::User };

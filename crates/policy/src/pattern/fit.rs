@@ -9,6 +9,9 @@ pub struct Folders {
     pub home: String,
     /// The folder that the workspace is a copy of, absolute; empty if it is none. What is said of it is said of the copy.
     pub copy_of: String,
+    /// The folder above the workspace, absolute, in which the file of rules that is being read lies; empty if it lies elsewhere. Its
+    /// relative patterns are from there.
+    pub above: String,
 }
 
 /// How well a pattern fits.

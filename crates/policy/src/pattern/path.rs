@@ -90,6 +90,14 @@ impl PathPattern {
         if steps(text) {
             return Err(format!("{text:?} holds a .. step, which no resolved path has"));
         }
+        let from_above;
+        let text = match text.starts_with(['/', '~']) || text.starts_with("**/") || folders.above.is_empty() {
+            true => text,
+            false => {
+                from_above = format!("{}/{text}", escape_folder(&folders.above));
+                &from_above
+            }
+        };
         let workspace = escape_folder(&folders.workspace);
         let copy_of = escape_folder(&folders.copy_of);
         let below = |folder: &str, text: &str| {

@@ -13,7 +13,7 @@ use mainpath_store::{ScopedStore, StoreError};
 use mainpath_tools::Tools;
 use mainpath_types::{
     ApprovalGranted, CallId, CallResolved, Decision, EventKind, MCP_TOOLS, MessageQueued, ModelFinished, Origin, Part,
-    Principal, RecordedCall, RewindRequested, Role, ToolSpec, TraceId,
+    Principal, RecordedCall, RewindRequested, Role, ToolSpec, TraceId, own_tool_name,
 };
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -119,6 +119,7 @@ impl Origins {
         // What is gone has no words that could be known again.
         load(store, &mut said, &mut Gone::noted()).await?;
         self.note_destinations(kind, &said);
+        foreign_results(kind, &said).for_each(|text| self.note(Origin::Message, text));
         for (at, part) in said.iter().enumerate().filter(|_| !imported) {
             if let Part::Text { text } = part {
                 // What people hand on is not what they say.
@@ -273,8 +274,36 @@ pub(crate) fn foreign_in(kind: &EventKind) -> Option<Origin> {
         EventKind::ModelFinished(data) if data.calls.iter().any(|call| !call.messages.is_empty()) => {
             Some(Origin::Message)
         }
+        EventKind::MessageImported(data) => foreign_results(kind, &data.parts).next().map(|_| Origin::Message),
         _ => Some(origin_of(kind)).filter(|origin| origin.is_foreign()),
     }
+}
+
+/// The tools, by their own names, whose results are of the workspace in a conversation that was held elsewhere as well.
+const OF_WORKSPACE: [&str; 9] =
+    ["bash", "edit_text_file", "glob", "goal", "grep", "list_files", "read_image", "read_text_file", "write_text_file"];
+
+/// The texts of results in an imported message that may hold the words of others: of all tools but those that only see the workspace. A
+/// call with an address may have fetched it. `said`: the parts of the message, with the texts of blobs in their places.
+fn foreign_results<'a>(kind: &'a EventKind, said: &'a [Part]) -> impl Iterator<Item = &'a str> {
+    let parts = if matches!(kind, EventKind::MessageImported(_)) { said } else { &[] };
+    let calls: Vec<(&str, &str)> = parts
+        .iter()
+        .filter_map(|part| match part {
+            Part::ToolCall { name, arguments, .. } => Some((name.as_str(), arguments.as_str())),
+            _ => None,
+        })
+        .collect();
+    let is_foreign = move |call: CallId, name: &str| {
+        let asked = calls.get(usize::from(call.index));
+        let name = asked.map_or(name, |(asked, _)| asked).to_lowercase();
+        !OF_WORKSPACE.contains(&own_tool_name(&name)) || asked.is_none_or(|(_, arguments)| arguments.contains("://"))
+    };
+    let results = parts.iter().filter_map(move |part| match part {
+        Part::ToolResult { call, name, content, .. } if is_foreign(*call, name) => Some(content),
+        _ => None,
+    });
+    results.flat_map(|content| texts(content))
 }
 
 /// Where what an event says came from.
