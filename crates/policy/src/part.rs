@@ -3,7 +3,6 @@
 use crate::pattern::{Address, Folders, Opened, Place, PlaceText, Seen, plain};
 use crate::shell::{File, Script, Word};
 use crate::{CallFacts, PathFact};
-use mainpath_types::EffectClass;
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -71,13 +70,16 @@ pub(crate) fn parts<'a>(
         let files = files.chain(script.operands.iter().map(|file| (file, Opened::Command)));
         parts.extend(files.map(|(file, opened)| Part::Path(named(file, opened, facts.confined, folders))));
     }
-    parts.extend(facts.paths.iter().map(|fact| Part::Path(resolved(fact, facts.effect, folders))));
+    parts.extend(facts.paths.iter().map(|fact| Part::Path(resolved(fact, &facts.tool, folders))));
     parts.extend(facts.urls.iter().map(|fact| Part::Address(Address::new(fact), &fact.url)));
     parts
 }
 
+/// Tools whose results hold nothing of the files that they change: neither their old text nor a part of it.
+const WRITES_ONLY: [&str; 2] = ["write_text_file", "take_changes"];
+
 /// A file that a tool opens: the caller knows which one it is.
-pub(crate) fn resolved<'a>(fact: &'a PathFact, effect: EffectClass, folders: &Folders) -> Place<'a> {
+pub(crate) fn resolved<'a>(fact: &'a PathFact, tool: &str, folders: &Folders) -> Place<'a> {
     let surest =
         PlaceText { absolute: Cow::Borrowed(&fact.absolute), relative: fact.relative.as_deref().map(Cow::Borrowed) };
     // A link has a name too, and a rule may be about that.
@@ -88,7 +90,7 @@ pub(crate) fn resolved<'a>(fact: &'a PathFact, effect: EffectClass, folders: &Fo
         written: &fact.path,
         write: fact.write,
         whole: false,
-        reads_too: fact.write && !matches!(effect, EffectClass::LocalWrite),
+        reads_too: fact.write && !WRITES_ONLY.contains(&tool),
         certain: true,
         in_repository: fact.in_repository,
         inside: fact.in_workspace(),

@@ -84,7 +84,7 @@ pub(crate) fn weigh<'p>(
 
 /// What the rules say of a file that a call comes upon; nothing where those that fit it fit the call as well, unless they deny.
 pub(crate) fn weigh_found(policy: &Policy, call: &CallFacts, file: &PathFact) -> Option<Finding> {
-    let part = Part::Path(resolved(file, call.effect, policy.folders()));
+    let part = Part::Path(resolved(file, &call.tool, policy.folders()));
     let fits_call =
         |rule: &Rule| parts(call, &[], &[], policy.folders()).iter().any(|part| rule.fit(call, part) == Fit::Yes);
     let counts = |rule: &&Arc<Rule>| match rule.decision {

@@ -130,7 +130,7 @@ fn a_path_of_up_to_499_bytes_is_proposed() {
 }
 
 #[test]
-fn a_tool_that_changes_more_than_files_of_the_workspace_reads_what_it_writes() {
+fn a_tool_that_changes_a_file_may_return_its_text_so_it_is_judged_as_reading_too() {
     let touched = |effect, write| {
         let path = PathFact {
             path: "a".into(),
@@ -147,10 +147,15 @@ fn a_tool_that_changes_more_than_files_of_the_workspace_reads_what_it_writes() {
         (EffectClass::SideEffecting, true, Decision::Deny),
         (EffectClass::SideEffecting, false, Decision::Deny),
         (EffectClass::ReadOnly, false, Decision::Deny),
-        (EffectClass::LocalWrite, true, Decision::Ask),
+        (EffectClass::LocalWrite, true, Decision::Deny),
         (EffectClass::LocalWrite, false, Decision::Deny),
     ] {
         assert_eq!(verdict(&policy, &touched(effect, write)).0, expected, "{effect:?} {write}");
+    }
+    // The result of these holds no text of the file.
+    for tool in ["write_text_file", "take_changes"] {
+        let facts = CallFacts { tool: tool.into(), ..touched(EffectClass::LocalWrite, true) };
+        assert_eq!(verdict(&policy, &facts).0, Decision::Ask, "{tool}");
     }
     // An allow of reading is none of changing.
     let allowed = bare(&["allow read(a)"]);

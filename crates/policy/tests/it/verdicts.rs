@@ -184,6 +184,20 @@ fn files_follow_read_and_write_rules_whatever_the_tool() {
 }
 
 #[test]
+fn an_edit_answers_with_text_of_the_file_so_rules_for_reading_hold_for_it() {
+    let in_mode =
+        |rule: &str, text: &str| verdict_in(&bare(&[rule]), Access::WorkspaceWrite, ApprovalMode::Ask, &call(text)).0;
+    for path in ["secrets/k.txt", "./secrets/x/../k.txt", "/work/space/secrets/k.txt"] {
+        assert_eq!(in_mode("deny read(secrets/**)", &format!("edit({path})")), Deny, "{path}");
+        assert_eq!(in_mode("ask read(secrets/**)", &format!("edit({path})")), Ask, "{path}");
+        assert_eq!(in_mode("deny read(secrets/**)", &format!("write({path})")), Allow, "{path}");
+    }
+    assert_eq!(in_mode("deny read(secrets/**)", "edit(src/k.txt)"), Allow);
+    // Whoever may read a file may not change it for that.
+    assert_eq!(verdict(&bare(&["allow read(src/**)"]), &call("edit(src/k.txt)")).0, Ask);
+}
+
+#[test]
 fn all_paths_of_a_call_must_be_allowed_and_one_that_is_denied_denies_it() {
     let policy = bare(&["allow write(src/**)", "deny write(*.lock)"]);
     let both = |a: &str, b: &str| {
