@@ -19,6 +19,7 @@ mod read;
 mod runners;
 mod script;
 mod sed;
+mod searches;
 mod shells;
 mod subcommands;
 mod text;

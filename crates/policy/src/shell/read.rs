@@ -36,6 +36,8 @@ pub(super) struct Reader {
     moves: bool,
     /// Where the next command may run.
     folders: WorkFolders,
+    /// The next command reads what another one prints.
+    piped: bool,
 }
 
 /// What a command reads from its standard input, where the line says so.
@@ -44,6 +46,8 @@ enum Input {
     Unknown,
     /// This text.
     Text(String),
+    /// What another command prints.
+    Pipe,
 }
 
 impl Reader {
@@ -102,8 +106,9 @@ impl Reader {
             NodeKind::Command { assignments, words, redirects } => self.command(assignments, words, redirects),
             NodeKind::Pipeline { commands, .. } => {
                 let from = self.script.commands.len();
-                for command in commands {
+                for (at, command) in commands.iter().enumerate() {
                     let here = self.script.commands.len();
+                    self.piped = at > 0 && matches!(command.kind, NodeKind::Command { .. });
                     self.node(command);
                     self.flow(from..here, here..self.script.commands.len());
                 }
@@ -191,6 +196,7 @@ impl Reader {
 
     /// A simple command: what it sets, what it runs, what it redirects.
     fn command(&mut self, assignments: &[Node], words: &[Node], redirects: &[Node]) {
+        let piped = std::mem::take(&mut self.piped) && redirects.is_empty();
         let from = self.script.commands.len();
         for node in assignments {
             let set = word(self, node);
@@ -200,7 +206,7 @@ impl Reader {
             self.assigns(&set.text);
         }
         let words: Vec<Word> = words.iter().map(|node| word(self, node)).collect();
-        let input = self.redirects(redirects);
+        let input = if piped { Input::Pipe } else { self.redirects(redirects) };
         let here = self.script.commands.len();
         self.simple(words, input);
         self.flow(from..here, here..self.script.commands.len());
@@ -232,7 +238,7 @@ impl Reader {
         {
             self.unclear(format!("what {name} runs is not told apart"));
         }
-        let touched = operands::files(&simple);
+        let touched = operands::files(&simple, !matches!(input, Input::Unknown));
         self.script.operands.extend(touched.operands);
         self.script.files.extend(touched.outputs.into_iter().filter(|file| !is_device(&file.path)));
         self.script.commands.push(simple);
@@ -243,7 +249,7 @@ impl Reader {
                 Inner::Script(source) => self.source(&source),
                 Inner::Input => match &input {
                     Input::Text(source) => self.source(source),
-                    Input::Unknown => self.unclear("a shell runs what it reads".into()),
+                    Input::Unknown | Input::Pipe => self.unclear("a shell runs what it reads".into()),
                 },
                 Inner::Unclear(why) => self.unclear(why),
             }

@@ -23,6 +23,7 @@ mod own_tools;
 mod possible;
 mod predicates;
 mod reading;
+mod reads;
 mod real_bash;
 mod support;
 mod verdicts;
