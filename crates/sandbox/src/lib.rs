@@ -65,7 +65,7 @@ pub use error::OwnerProgramError;
 pub use here::run_here;
 pub use launch::{launcher_exit, launcher_main};
 pub use launcher::{Launcher, Process, Running, Talking};
-pub use own_home::is_home;
+pub use own_home::{home_below, is_home};
 pub use owner_program::{OwnerProgram, shell_words};
 pub use planted::Planted;
 pub use seatbelt::profile;

@@ -32,6 +32,12 @@ pub fn is_home(folder: &Path) -> bool {
     std::env::var_os("HOME").and_then(|home| own_home(&home)).is_some_and(|home| home == folder)
 }
 
+/// The home of the user who runs this program, as a path from a folder without links that it is, or that holds it.
+pub fn home_below(folder: &Path) -> Option<PathBuf> {
+    let home = std::env::var_os("HOME").and_then(|home| own_home(&home))?;
+    home.strip_prefix(folder).ok().map(PathBuf::from)
+}
+
 /// A home without links; `None` where it is no folder of one's own.
 pub(crate) fn own_home(home: &OsStr) -> Option<PathBuf> {
     let home = Path::new(home).canonicalize().ok()?;

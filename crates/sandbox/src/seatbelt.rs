@@ -40,8 +40,16 @@ pub fn profile(cage: &Cage, home: &Path) -> Option<String> {
         for name in GUARDED.iter().chain(GUARDED_ANYWHERE) {
             rule(format!("(deny file-write* {})", subpath(&workspace.join(name))));
         }
-        for name in OF_REPOSITORY {
-            rule(format!("(deny file-write* {})", subpath(&workspace.join(REPOSITORY).join(name))));
+        // Shells and sessions obey what is hidden in a home. Its repository is guarded like any other.
+        if home.starts_with(workspace) {
+            let start = in_pattern(home);
+            rule(format!(r##"(deny file-write* (regex #"^{start}/(\.|[Bb][Ii][Nn](/|$))"))"##));
+            rule(format!("(allow file-write* {})", subpath(&home.join(REPOSITORY))));
+        }
+        for at in [workspace.as_path(), home] {
+            for name in OF_REPOSITORY {
+                rule(format!("(deny file-write* {})", subpath(&at.join(REPOSITORY).join(name))));
+            }
         }
         // The folder itself can be neither moved nor removed.
         rule(format!("(deny file-write-unlink (literal {}))", quoted(&workspace.join(REPOSITORY))));
@@ -74,6 +82,18 @@ const BASE: &str = "\
 
 fn subpath(path: &Path) -> String {
     format!("(subpath {})", quoted(path))
+}
+
+/// A path as a part of a regular expression.
+fn in_pattern(path: &Path) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "/_-".contains(letter) || !letter.is_ascii();
+    // A class needs no backslash, which would depend on how the expression is quoted.
+    let each = |letter: char| match letter {
+        letter if is_plain(letter) => letter.to_string(),
+        '^' | '\\' | '"' => ".".into(),
+        letter => format!("[{letter}]"),
+    };
+    path.to_string_lossy().chars().map(each).collect()
 }
 
 /// A string of the profile's language.
@@ -124,6 +144,20 @@ mod tests {
         assert_eq!(at(&own), write.len() - 1);
         let read = lines(FileAccess::ReadOnly, false);
         assert!(!read.iter().any(|line| line.contains("file-write*") && line.contains("/work")));
+    }
+
+    #[test]
+    fn what_shells_obey_in_a_home_inside_the_workspace_is_not_writable() {
+        let write = Confinement { files: FileAccess::WorkspaceWrite, network: false };
+        for workspace in ["/Users", "/Users/u.v"] {
+            let text = profile(&Cage::new(write, workspace, vec![]), Path::new("/Users/u.v")).unwrap();
+            let at = |line: &str| text.find(line).unwrap_or_else(|| panic!("{line} is missing in {text}"));
+            let denied = at(r##"(deny file-write* (regex #"^/Users/u[.]v/(\.|[Bb][Ii][Nn](/|$))"))"##);
+            let repository = at(r#"(allow file-write* (subpath "/Users/u.v/.git"))"#);
+            let hooks = at(r#"(deny file-write* (subpath "/Users/u.v/.git/hooks"))"#);
+            assert!(denied < repository && repository < hooks);
+        }
+        assert!(!lines(FileAccess::WorkspaceWrite, false).iter().any(|line| line.contains("[Bb]")));
     }
 
     #[test]

@@ -8,7 +8,7 @@
 use crate::Problem;
 use crate::beneath::beneath;
 use mainpath_policy::PathFact;
-use mainpath_sandbox::{Cage, is_home};
+use mainpath_sandbox::{Cage, home_below};
 use mainpath_types::{Confinement, Copied, HEAD, of_bare_repository, of_home};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -195,14 +195,14 @@ impl Workspace {
     }
 
     /// Returns true if git would obey a file at a path from the root, because of a folder above it that is a repository whatever it is called; or
-    /// a shell of the user whose home the workspace is. What is in a `.git` is known by its name.
+    /// a shell of the user whose home the workspace is or holds. What is in a `.git` is known by its name.
     pub(crate) fn is_obeyed(&self, path: &str) -> bool {
         let file = Path::new(path);
         let in_repository = file.ancestors().skip(1).any(|above| {
             let rest = file.strip_prefix(above).map(|rest| rest.to_string_lossy().into_owned()).unwrap_or_default();
             of_bare_repository(&rest) && self.exists(&above.join(HEAD))
         });
-        in_repository || of_home(path) && is_home(&self.root)
+        in_repository || home_below(&self.root).is_some_and(|home| is_of_home(file, &home))
     }
 
     /// Opens a folder.
@@ -425,6 +425,16 @@ fn write_synced(file: OwnedFd, content: &[u8], old: Option<&Stat>, mode: Option<
     Ok(rustix::fs::fstat(&file)?.st_mode & 0o7777)
 }
 
+/// Returns true if a shell or session of a user may obey a file, where `home` is that user's folder, both from the workspace on. Letters count
+/// alike in either case, as some file systems have it.
+fn is_of_home(file: &Path, home: &Path) -> bool {
+    let mut below = file.components();
+    let is_below = home
+        .components()
+        .all(|step| below.next().is_some_and(|found| found.as_os_str().eq_ignore_ascii_case(step.as_os_str())));
+    is_below && of_home(&below.as_path().to_string_lossy())
+}
+
 /// What is said of a path that does not lead to the place that was judged.
 pub(crate) fn moved(path: &str) -> Problem {
     let text = format!(
@@ -478,6 +488,25 @@ fn follow(base: &Path, path: &Path) -> io::Result<PathBuf> {
 mod tests {
     use super::*;
     use crate::beneath::step_by_step;
+
+    #[test]
+    fn what_shells_obey_is_known_wherever_the_home_is_in_the_workspace() {
+        let of_home = |file: &str, home: &str| is_of_home(Path::new(file), Path::new(home));
+        for home in ["", "u", "homes/u"] {
+            for name in [".bashrc", ".gitconfig", ".config/autostart/x.desktop", ".zprofile", ".local/bin/x", "bin/x"] {
+                let file = Path::new(home).join(name);
+                assert!(of_home(file.to_str().unwrap(), home), "{file:?} in {home:?}");
+            }
+            for name in ["a.txt", "src/.bashrc", ".git/HEAD"] {
+                let file = Path::new(home).join(name);
+                assert!(!of_home(file.to_str().unwrap(), home), "{file:?} in {home:?}");
+            }
+        }
+        assert!(of_home("U/.bashrc", "u"));
+        for file in [".bashrc", "v/.bashrc", "u", "us/.bashrc", "bin/x"] {
+            assert!(!of_home(file, "u"), "{file}");
+        }
+    }
 
     #[test]
     fn without_openat2_links_are_refused_as_well() {
