@@ -1,6 +1,6 @@
 //! Why a cage cannot be made, or a program of the owner cannot be started outside one.
 
-use std::env::JoinPathsError;
+use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
@@ -41,7 +41,7 @@ pub enum OwnerProgramError {
     /// A path in its command can be changed by an agent.
     #[error("it names {0}, which an agent can change: move it out of the workspace")]
     Names(PathBuf),
-    /// A folder of the search path cannot be written as part of one.
-    #[error(transparent)]
-    SearchPath(#[from] JoinPathsError),
+    /// A path in a variable that it is given can be changed by an agent.
+    #[error("its variable {} names {}, which an agent can change: move it out of the workspace", .0.display(), .1.display())]
+    Variable(OsString, PathBuf),
 }

@@ -158,6 +158,29 @@ fn an_mcp_server_outside_the_sandbox_runs_no_file_of_the_workspace() {
 }
 
 #[test]
+fn what_runs_outside_the_sandbox_loads_nothing_from_the_workspace_by_a_variable() {
+    let place = hostile();
+    let work = place.work.display().to_string();
+    let entry = |env: &str| {
+        format!("[mcp.servers.s]\ncommand = \"python3\"\nargs = [\"-m\", \"guard\"]\nsandbox = \"full\"\nenv = {env}\n")
+    };
+    for env in [format!("{{ PYTHONPATH = {work:?} }}"), format!("{{ PATH = \"{work}/bin:/usr/bin\" }}")] {
+        place.config(&entry(&env));
+        let (done, _) = run(&place);
+        let told = ["its variable P", "names ", "which an agent can change"].iter().all(|part| done.err.contains(part));
+        assert!(told && pwned(&place).is_empty(), "{env}: {done:#?}");
+    }
+    // What Mainpath's own environment has of the kind is left out.
+    let command = "[\"python3\", \"-c\", \"import json; print('{}')\"]";
+    place.config(&format!("{}{}", entry("{}"), hook(command)));
+    let server = scripted(vec![bash("echo ran >> ran"), Answer::text("Done.")]);
+    let mut command = place.command(&["run", "--yes", "-m", &server.model(), "Do it."]);
+    command.env("PYTHONPATH", &work);
+    let done = finish(command, None);
+    assert_eq!((done.code, place.text("ran").as_str(), pwned(&place).as_str()), (0, "ran\n", ""), "{done:#?}");
+}
+
+#[test]
 fn the_hook_of_the_documentation_works_as_it_is_written() {
     let page = include_str!("../../../../docs/control.md");
     let (_, from) = page.split_once("[[hooks]]\n").unwrap();

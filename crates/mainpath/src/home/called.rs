@@ -4,6 +4,7 @@ use mainpath_net::{Client, Place, Post, Program, Secret, SecretTexts, WebAddress
 use mainpath_sandbox::{Cage, How, Launcher, OwnerProgram};
 use serde_json::Value;
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -61,8 +62,9 @@ impl Runner {
                 // Without a workspace nothing proves that the program is outside of it.
                 let workspace = event["workspace"].as_str().ok_or("the event names no workspace")?;
                 let folders = [Some(workspace), event["copy_of"].as_str()].into_iter().flatten().map(Path::new);
-                let path = program.check(folders).map_err(|why| format!("it was not started: {why}"))?;
-                let env = vec![("PATH".into(), path.to_string_lossy().into_owned())];
+                let variables = program.check(folders, &[]).map_err(|why| format!("it was not started: {why}"))?;
+                let text = |text: OsString| text.to_string_lossy().into_owned();
+                let env = variables.into_iter().map(|(name, value)| (text(name), text(value))).collect();
                 let (words, folder) = (program.words().to_vec(), program.folder().into());
                 let command = Runner::Command { launcher: launcher.clone(), program: Program { words, env }, folder };
                 Box::pin(command.call(event, effect_id)).await

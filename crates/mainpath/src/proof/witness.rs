@@ -60,12 +60,13 @@ fn add(file: &Path, line: &str) -> std::io::Result<()> {
 
 async fn run(program: &OwnerProgram, folders: &[&Path], line: &str) -> Result<(), Error> {
     let wrong = |problem: String| Error::failed(format!("the witness command {problem}"));
-    let path = program.check(folders.iter().copied()).map_err(|why| wrong(format!("was not started: {why}")))?;
+    let variables = program.check(folders.iter().copied(), &[]);
+    let variables = variables.map_err(|why| wrong(format!("was not started: {why}")))?;
     let [first, rest @ ..] = program.words() else { return Err(wrong("is empty".into())) };
     let mut child = tokio::process::Command::new(first)
         .args(rest)
         .current_dir(program.folder())
-        .env("PATH", path)
+        .envs(variables)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .kill_on_drop(true)

@@ -33,27 +33,26 @@ impl Caged {
 }
 
 impl Caged {
-    /// The `PATH` for a server of the owner that runs outside the sandbox. `None`: the usual one.
+    /// Further variables for a server of the owner that runs outside the sandbox. None for any other server.
     ///
     /// # Errors
-    /// An agent can change what the command names.
-    fn path(&self, start: &Start) -> Result<Option<OsString>, OwnerProgramError> {
+    /// An agent can change what the command or its variables name.
+    fn variables(&self, start: &Start) -> Result<Vec<(OsString, OsString)>, OwnerProgramError> {
         if !start.is_owned || start.confinement.files != FileAccess::Full {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let words = start.words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let program =
             OwnerProgram::new(words, &start.folder, self.own.clone()).with_workspaces(self.workspaces.clone());
-        let path = program.check([&*self.workspace])?;
-        Ok(Some(path).filter(|_| start.env.iter().all(|(name, _)| name != "PATH")))
+        program.check([&*self.workspace], &start.env)
     }
 }
 
 impl Starter for Caged {
     fn start(&self, start: &Start) -> io::Result<Started> {
         let cage = Cage::new(start.confinement, &self.workspace, self.own.clone());
-        let path = self.path(start).map_err(io::Error::other)?;
-        let env: Vec<_> = start.env.iter().cloned().chain(path.map(|path| ("PATH".into(), path))).collect();
+        let variables = self.variables(start).map_err(io::Error::other)?;
+        let env: Vec<_> = start.env.iter().cloned().chain(variables).collect();
         let program = start.words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
         let words: Vec<&OsStr> = start.words.iter().map(|word| word.as_os_str()).collect();
         let talking = self.launcher.command(&words, &start.folder, &start.id, &cage, &env)?;
