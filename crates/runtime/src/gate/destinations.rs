@@ -40,6 +40,8 @@ pub(crate) struct Destinations {
     fields: HashSet<String>,
     /// Whole values of other fields of servers. They name a thing, but no place.
     names: HashSet<String>,
+    /// The names of the arguments that servers' tools have.
+    parameters: HashSet<String>,
     /// The days of such values.
     named_days: HashSet<Day>,
     texts: Vec<Arc<Text>>,
@@ -145,6 +147,7 @@ impl Destinations {
         let mut described = Described { addresses: addresses(&tool.description), ..Described::default() };
         described.look(&tool.input_schema);
         self.fields.extend(described.offered.iter().map(|value| normal(value)));
+        self.parameters.extend(described.parameters);
         self.note_text(&described.addresses.join("\n"));
     }
 
@@ -231,7 +234,7 @@ impl Destinations {
             return Vec::new();
         }
         let mut candidates = Vec::new();
-        collect(&facts.arguments, "", "", &mut candidates);
+        collect(&facts.arguments, "", "", &self.parameters, &mut candidates);
         if facts.says_read_only {
             // What changes nothing tells a server no more than the address that it is asked for.
             candidates.retain(|candidate| {

@@ -1,8 +1,9 @@
 //! The values of a call's arguments that say where it goes, to whom, and what it is about.
 
 use super::days::days;
-use super::forms::{addresses, is_file, is_place, is_text, is_title};
+use super::forms::{addresses, is_file, is_place, is_text, is_title, words};
 use serde_json::Value;
+use std::collections::HashSet;
 
 /// The meaning of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,15 +43,22 @@ const PLAIN_WORD: usize = 6;
 /// Letters of a day at most.
 const DAY: usize = 40;
 
-/// The values of arguments: places, addresses wherever they are, names of things and days.
-pub(super) fn collect(value: &Value, argument: &str, name: &str, found: &mut Vec<Candidate>) {
+/// The values of arguments: places, addresses wherever they are, names of things and days. `parameters`: the names of arguments that tools
+/// have. Any other key of a map is a value too, unless it looks like the name of an argument.
+pub(super) fn collect(
+    value: &Value,
+    argument: &str,
+    name: &str,
+    parameters: &HashSet<String>,
+    found: &mut Vec<Candidate>,
+) {
     let mut put = |value: &str, kind: Kind| {
         found.push(Candidate { argument: argument.into(), value: value.trim().into(), kind });
     };
     match value {
         Value::String(text) => {
             if let Ok(inner @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(text) {
-                return collect(&inner, argument, name, found);
+                return collect(&inner, argument, name, parameters, found);
             }
             let is_file = is_file(name) && !text.contains("://");
             if is_file {
@@ -75,16 +83,32 @@ pub(super) fn collect(value: &Value, argument: &str, name: &str, found: &mut Vec
             }
         }
         Value::Number(number) if is_place(name) => put(&number.to_string(), Kind::Place),
-        Value::Array(items) => items.iter().for_each(|item| collect(item, argument, name, found)),
+        Value::Array(items) => items.iter().for_each(|item| collect(item, argument, name, parameters, found)),
         Value::Object(map) => map.iter().for_each(|(inner, value)| {
             let dot = if argument.is_empty() { "" } else { "." };
-            addresses(inner).into_iter().for_each(|value| {
-                found.push(Candidate { argument: argument.into(), value, kind: Kind::Place });
-            });
-            collect(value, &format!("{argument}{dot}{inner}"), inner, found);
+            if parameters.contains(inner) || looks_like_parameter(inner) || has_headers(name) {
+                addresses(inner).into_iter().for_each(|value| {
+                    found.push(Candidate { argument: argument.into(), value, kind: Kind::Place });
+                });
+            } else {
+                collect(&Value::from(inner.as_str()), argument, name, parameters, found);
+            }
+            collect(value, &format!("{argument}{dot}{inner}"), inner, parameters, found);
         }),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
+}
+
+/// Returns true for one word in small letters (`eventId`, `start_time`), without a hyphen before digits as ids have it.
+fn looks_like_parameter(key: &str) -> bool {
+    let starts = key.starts_with(|first: char| first.is_ascii_lowercase() || "_$".contains(first));
+    let is_id = key.contains('-') && key.contains(|letter: char| letter.is_ascii_digit());
+    starts && !is_id && key.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-.$".contains(letter))
+}
+
+/// Returns true for a map of HTTP headers.
+fn has_headers(name: &str) -> bool {
+    words(name).any(|word| matches!(word.as_str(), "header" | "headers"))
 }
 
 /// The kind of a value that is not a place. `None`: it is too short or too long for a name.

@@ -10,6 +10,8 @@ pub(super) struct Described {
     pub addresses: Vec<String>,
     /// The values that it offers for arguments.
     pub offered: Vec<String>,
+    /// The names of its arguments, and of those within them.
+    pub parameters: Vec<String>,
 }
 
 impl Described {
@@ -19,6 +21,10 @@ impl Described {
             Value::Object(fields) => fields.iter().for_each(|(name, value)| match (name.as_str(), value) {
                 ("description" | "title", Value::String(text)) => self.addresses.extend(addresses(text)),
                 ("enum" | "const" | "default", value) => self.offer(value),
+                ("properties", Value::Object(properties)) => {
+                    self.parameters.extend(properties.keys().cloned());
+                    properties.values().for_each(|property| self.look(property));
+                }
                 (_, value) => self.look(value),
             }),
             Value::Array(items) => items.iter().for_each(|item| self.look(item)),
