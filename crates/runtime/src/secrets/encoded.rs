@@ -1,4 +1,4 @@
-//! Encodings of a secret that is known by name: JSON, base64, hexadecimal, reversed, and split over several lines.
+//! Encodings of a secret that is known by name: JSON, base64, hexadecimal, reversed, and with line breaks or invisible characters in it.
 
 use aho_corasick::{AhoCorasick, Input};
 use base64::Engine;
@@ -31,67 +31,160 @@ fn base64_within(value: &str, before: usize) -> [String; 2] {
 }
 
 /// A value with line breaks in it is found if they make it at most this number of times longer.
-pub(super) const REACH: usize = 4;
+const BREAKS: usize = 4;
+
+/// The same of invisible characters.
+const UNSEEN: usize = 8;
+
+/// The same of both.
+pub(super) const REACH: usize = BREAKS + UNSEEN;
 
 /// A first line that is shorter than this is no part of a value: almost every line ends with the first letter of one.
 const FIRST: usize = 4;
 
-/// The values in a text, from `since` on, that have line breaks in them: the number and the range of each.
+/// What is between the characters of a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Between {
+    Nothing,
+    /// A line break of this length.
+    Break(usize),
+    /// Something of this length that a terminal does not show.
+    Unseen(usize),
+    /// The beginning of that.
+    Cut,
+}
+
+/// The bytes of a value in a text, with what is between them.
+#[derive(Default)]
+struct Measure {
+    known: usize,
+    breaks: usize,
+    unseen: usize,
+    /// Bytes of the value before the first line break.
+    first: Option<usize>,
+}
+
+impl Measure {
+    /// Takes in what is next. Returns its length; 0: a byte of the value.
+    fn add(&mut self, between: Between) -> usize {
+        match between {
+            Between::Nothing => self.known += 1,
+            Between::Break(length) => {
+                self.first.get_or_insert(self.known);
+                self.breaks += length;
+                return length;
+            }
+            Between::Unseen(length) => {
+                self.unseen += length;
+                return length;
+            }
+            Between::Cut => {}
+        }
+        0
+    }
+
+    fn fits(&self, length: usize) -> bool {
+        self.first.is_none_or(|first| first >= FIRST)
+            && self.known + self.breaks <= BREAKS * length
+            && self.unseen <= UNSEEN * length
+    }
+}
+
+/// The values in a text, from `since` on, that have line breaks or invisible characters in them: the number and the range of each.
 pub(super) fn split(values: &AhoCorasick, text: &[u8], since: usize) -> Vec<(usize, Range<usize>)> {
     let rest = &text[since..];
-    if !rest.contains(&b'\n') && !rest.windows(2).any(|two| two == b"\\n") {
+    // Most texts have none.
+    let may_be = |at: usize| matches!(rest[at], b'\\' | 0x80..) || rest[at].is_ascii_control();
+    if !(0..rest.len()).any(|at| may_be(at) && between(&rest[at..]) != Between::Nothing) {
         return Vec::new();
     }
-    // The text without breaks, and where each of its bytes stands.
+    // The text without them, and where each of its bytes stands.
     let (mut joined, mut places) = (Vec::with_capacity(rest.len()), Vec::with_capacity(rest.len()));
     let mut at = since;
     while at < text.len() {
-        match line_break(&text[at..]) {
-            0 => {
+        match between(&text[at..]) {
+            Between::Nothing | Between::Cut => {
                 joined.push(text[at]);
                 places.push(at);
                 at += 1;
             }
-            length => at += length,
+            Between::Break(length) | Between::Unseen(length) => at += length,
         }
     }
     let place = |at: usize| places.get(at).copied().unwrap_or(text.len());
     let found = values.find_overlapping_iter(Input::new(&joined)).filter_map(|found| {
         let range = place(found.start())..place(found.end() - 1) + 1;
-        let first = range.len().min(FIRST);
-        let is_split = range.len() > found.len() && range.len() <= REACH * found.len();
-        (is_split && place(found.start() + first - 1) == range.start + first - 1)
-            .then(|| (found.pattern().as_usize(), range))
+        if range.len() == found.len() {
+            return None;
+        }
+        let (mut measure, mut at) = (Measure::default(), range.start);
+        while at < range.end {
+            at += measure.add(between(&text[at..])).max(1);
+        }
+        measure.fits(found.len()).then(|| (found.pattern().as_usize(), range))
     });
     found.collect()
 }
 
-/// Returns true if the text may end within a value that has line breaks in it.
+/// Returns true if the text may end within a value that has line breaks or invisible characters in it.
 pub(super) fn begins_across(value: &[u8], text: &[u8]) -> bool {
-    let (mut known, mut at) = (0, 0);
+    let (mut measure, mut at) = (Measure::default(), 0);
     while at < text.len() {
-        match line_break(&text[at..]) {
-            0 => {
-                // The first byte of an escaped break may be the end of the text.
-                if value.get(known) != text.get(at) {
-                    return known >= FIRST && text[at..] == *b"\\";
-                }
-                (known, at) = (known + 1, at + 1);
-            }
-            _ if known < FIRST => return false,
-            length => at += length,
+        let between = between(&text[at..]);
+        if between == Between::Cut {
+            return measure.known > 0 && measure.fits(value.len());
+        }
+        // The first byte of an escaped break may be the end of the text.
+        if between == Between::Nothing && value.get(measure.known) != text.get(at) {
+            return measure.known >= FIRST && text[at..] == *b"\\";
+        }
+        at += measure.add(between).max(1);
+        if measure.first.is_some_and(|first| first < FIRST) {
+            return false;
         }
     }
-    known < value.len() && at > known && at <= REACH * value.len()
+    measure.known < value.len() && at > measure.known && measure.fits(value.len())
 }
 
-/// The length of the line break with which a text begins, also of one that JSON has escaped. 0: it begins with something else.
-fn line_break(text: &[u8]) -> usize {
+/// What a text begins with. Line breaks count as well if JSON has escaped them.
+fn between(text: &[u8]) -> Between {
     match text {
-        [b'\n' | b'\r', ..] => 1,
-        [b'\\', b'n' | b'r', ..] => 2,
-        _ => 0,
+        [b'\n' | b'\r', ..] => Between::Break(1),
+        [b'\\', b'n' | b'r', ..] => Between::Break(2),
+        [0x1b, rest @ ..] => match sequence(rest) {
+            Some(length) => Between::Unseen(1 + length),
+            None => Between::Cut,
+        },
+        [b'\t', ..] => Between::Nothing,
+        [byte, ..] if byte.is_ascii_control() => Between::Unseen(1),
+        [0x80..=0xff, ..] => unseen(text).map_or(Between::Nothing, Between::Unseen),
+        _ => Between::Nothing,
     }
+}
+
+/// The length of the rest of a control sequence of a terminal, behind its first byte; 0: it is none. `None`: its end is not there.
+fn sequence(rest: &[u8]) -> Option<usize> {
+    let Some((b'[', parameters)) = rest.split_first() else { return rest.first().map(|_| 0) };
+    let count = parameters.iter().take_while(|byte| (0x20..0x40).contains(*byte)).count();
+    parameters.get(count).map(|_| count + 2)
+}
+
+/// The length of an invisible character with which a text begins.
+fn unseen(text: &[u8]) -> Option<usize> {
+    let length = match text.first()? {
+        0xc2..=0xdf => 2,
+        0xe0..=0xef => 3,
+        0xf0..=0xf4 => 4,
+        _ => return None,
+    };
+    let letter = std::str::from_utf8(text.get(..length)?).ok()?.chars().next()?;
+    let is_unseen = matches!(
+        letter,
+        '\u{80}'..='\u{9f}' | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+            | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}'
+    );
+    is_unseen.then_some(length)
 }
 
 #[cfg(test)]

@@ -10,14 +10,16 @@
 //!
 //! **What is not found**
 //! - A value without a form of its own or a telling name before it, a password that looks like words, bytes of pictures.
-//! - Another encoding than those of `encoded.rs`, and of a secret without a name any encoding.
-//! - A secret by name with other characters between than line breaks, or with lines of fewer than about two characters.
+//! - Another encoding than those of `encoded.rs` and `dumps.rs`, and of a secret without a name any encoding. So a dump in octal or decimal numbers
+//!   or of single letters (`od`, `od -c`) is not read, nor a part of a dump.
+//! - A secret by name with other characters between than line breaks and invisible ones, or with lines of fewer than about two characters.
 //! - What was torn out of its surroundings before it came here: a single line of a key block that `grep` shows, two halves of a
 //!   token between which a background process's output was read.
 //! - The first or last part of a secret by name that is longer than 16 KiB, where a tool shortens an output of more than a
 //!   mebibyte or begins to read a file inside of it.
 //! - A configured place in what does not begin as JSON: a text before it, the last part of an output of more than a mebibyte.
 
+mod dumps;
 mod encoded;
 mod entering;
 mod error;

@@ -93,6 +93,118 @@ fn a_secret_by_name_is_hidden_in_other_writings_and_over_several_lines() {
     }
 }
 
+/// How programs print bytes: the format, and the text.
+fn dumps(bytes: &[u8]) -> Vec<(&'static str, String)> {
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let seen = |bytes: &[u8]| -> String {
+        let shown = |byte: &u8| if (b' '..=b'~').contains(byte) { char::from(*byte) } else { '.' };
+        bytes.iter().map(shown).collect()
+    };
+    let words = |bytes: &[u8], size: usize, backwards: bool| -> String {
+        let word = |word: &[u8]| match backwards {
+            true => hex(&word.iter().rev().copied().collect::<Vec<u8>>()),
+            false => hex(word),
+        };
+        bytes.chunks(size).map(word).collect::<Vec<_>>().join(" ")
+    };
+    let lines = |width: usize, line: &dyn Fn(usize, &[u8]) -> String| -> String {
+        bytes.chunks(width).enumerate().map(|(at, bytes)| line(at * width, bytes)).collect()
+    };
+    let halves = |bytes: &[u8]| bytes.chunks(8).map(|half| words(half, 1, false)).collect::<Vec<_>>().join("  ");
+    vec![
+        ("xxd", lines(16, &|at, bytes| format!("{at:08x}: {:<39}  {}\n", words(bytes, 2, false), seen(bytes)))),
+        ("xxd -g1", lines(16, &|at, bytes| format!("{at:08x}: {:<47}  {}\n", words(bytes, 1, false), seen(bytes)))),
+        ("xxd -c 7", lines(7, &|at, bytes| format!("{at:08x}: {:<17}  {}\n", words(bytes, 2, false), seen(bytes)))),
+        ("xxd -c 1", lines(1, &|at, bytes| format!("{at:08x}: {}  {}\n", words(bytes, 2, false), seen(bytes)))),
+        ("xxd -e", lines(16, &|at, bytes| format!("{at:08x}: {:<35}  {}\n", words(bytes, 4, true), seen(bytes)))),
+        ("xxd -i", lines(12, &|_, bytes| format!("  0x{},\n", words(bytes, 1, false).replace(' ', ", 0x")))),
+        ("xxd -p", lines(30, &|_, bytes| format!("{}\n", hex(bytes)))),
+        ("hexdump -C", lines(16, &|at, bytes| format!("{at:08x}  {:<48}  |{}|\n", halves(bytes), seen(bytes)))),
+        ("hexdump", lines(16, &|at, bytes| format!("{at:07x} {}\n", words(bytes, 2, true)))),
+        ("od -tx1", lines(16, &|at, bytes| format!("{at:07o} {}\n", words(bytes, 1, false)))),
+        ("od -An -tx1", lines(16, &|_, bytes| format!(" {}\n", words(bytes, 1, false)))),
+        (
+            "od -Ax -tx1z",
+            lines(16, &|at, bytes| format!("{at:06x} {:<47}  >{}<\n", words(bytes, 1, false), seen(bytes))),
+        ),
+        ("od -x", lines(16, &|at, bytes| format!("{at:07o} {}\n", words(bytes, 2, true)))),
+        ("blanks", words(bytes, 1, false)),
+        ("colons", words(bytes, 1, false).replace(' ', ":").to_uppercase()),
+        ("escapes", lines(usize::MAX, &|_, bytes| format!("\\x{}", words(bytes, 1, false).replace(' ', "\\x")))),
+    ]
+}
+
+#[test]
+fn a_secret_by_name_is_hidden_in_dumps_of_its_bytes() {
+    let value = "xx-a5Bz-kPq7RtW2-Lm9.vN4sYd8-yy";
+    let vault = Vault::new([("B_KEY".to_string(), value.to_string())]);
+    // Pieces that would tell something of it.
+    let digits: String = value.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let told = |shown: &str| {
+        let plain: String = shown.chars().filter(|letter| letter.is_ascii_alphanumeric()).collect();
+        let plain = plain.to_lowercase();
+        (0..digits.len() - 10).step_by(2).any(|at| plain.contains(&digits[at..at + 10]))
+            || (0..value.len() - 5).any(|at| shown.contains(&value[at..at + 5]))
+    };
+    for before in [0, 1, 2, 6, 12, 15, 16] {
+        let bytes = format!("{}{value}\nand more of the text after it\n", &"abcdefghijklmnop"[..before]);
+        for (format, dump) in dumps(bytes.as_bytes()) {
+            let whole = format!("dump:\n{dump}\nThe end: add 12 of them.");
+            let shown = vault.redact(&whole);
+            assert!(shown.contains("{{secret:B_KEY}}"), "{format}, {before} before: {shown}");
+            assert!(!told(&shown), "{format}, {before} before: {shown}");
+            assert!(shown.starts_with("dump:\n") && shown.ends_with("\nThe end: add 12 of them."), "{format}: {shown}");
+            let in_json = serde_json::to_string(&whole).unwrap();
+            assert!(vault.redact(&in_json).contains("{{secret:B_KEY}}"), "{format}: {in_json}");
+            let sizes: &[usize] = if before == 6 { &[1, 7] } else { &[31] };
+            for size in sizes {
+                let pieces = whole.as_bytes().chunks(*size).map(|piece| std::str::from_utf8(piece).unwrap());
+                assert_eq!(streamed(&vault, pieces), shown, "{format}, {before} before, in pieces of {size}");
+            }
+        }
+    }
+    let other =
+        "00000000: 6162 6364 6566 6768 696a 6b6c 6d6e 6f70  abcdefghijklmnop\n0000000 78 78 2d\nadd 12 to be fed\n";
+    assert_eq!(vault.redact(other), other);
+    assert_eq!(streamed(&vault, other.as_bytes().chunks(1).map(|byte| std::str::from_utf8(byte).unwrap())), other);
+}
+
+#[test]
+fn a_secret_by_name_is_hidden_with_invisible_characters_in_it() {
+    let vault = vault();
+    for unseen in [
+        "\u{feff}",
+        "\u{200b}",
+        "\u{200d}",
+        "\u{ad}",
+        "\u{2060}\u{2064}",
+        "\u{e0041}",
+        "\u{fe0f}",
+        "\u{1b}[0m",
+        "\u{1b}[1;31m",
+        "\0",
+        "\u{7f}",
+    ] {
+        let letters = |text: &str| text.chars().map(String::from).collect::<Vec<_>>().join(unseen);
+        for text in [
+            format!("a hunter2{unseen}hunter2 b"),
+            format!("a h{unseen}unter2hunter2 b"),
+            format!("a {} b", letters("hunter2hunter2")),
+            format!("a hunter2{unseen}\nhunter2 b"),
+        ] {
+            let shown = vault.redact(&text);
+            assert_eq!(shown, "a {{secret:A_KEY}} b", "{text:?}");
+            for cut in (0..=text.len()).filter(|cut| text.is_char_boundary(*cut)) {
+                assert_eq!(streamed(&vault, [&text[..cut], &text[cut..]]), shown, "{text:?} cut at {cut}");
+            }
+            assert_eq!(streamed(&vault, text.split_inclusive(|_| true)), shown, "{text:?}");
+        }
+    }
+    for other in ["a hunter2 hunter2 b", "hunter2\thunter2", "h\u{e9}unter2hunter", "\u{feff}hunter2 \u{1b}[0m"] {
+        assert_eq!(vault.redact(other), other);
+    }
+}
+
 #[test]
 fn every_kind_is_found_wherever_it_stands_and_nothing_around_it() {
     let vault = Vault::default();

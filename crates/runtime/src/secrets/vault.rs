@@ -1,5 +1,6 @@
 //! The vault: the secrets that are known by name, the forms in which others are found, and the search for both.
 
+use super::dumps::dumped;
 use super::encoded::{REACH, begins_across, split, written};
 use super::error::BadForm;
 use super::fields::{Cutter, Field};
@@ -24,6 +25,8 @@ pub struct Vault(Arc<Known>);
 struct Known {
     /// Names and values, longest value first, so that one that contains another is replaced whole.
     named: Vec<(String, String)>,
+    /// The same as they are, in bytes.
+    plain: Vec<(String, Vec<u8>)>,
     /// Finds the values. `None` where there are none, or too many for it.
     values: Option<AhoCorasick>,
     /// Finds the anchors: places where a secret of some form may be.
@@ -111,6 +114,7 @@ impl Vault {
     pub fn with_secrets(mut self, secrets: impl IntoIterator<Item = (String, String)>) -> Vault {
         let known: BTreeMap<String, String> =
             secrets.into_iter().filter(|(_, value)| value.len() >= SHORTEST).collect();
+        let plain = known.iter().map(|(name, value)| (name.clone(), value.clone().into_bytes())).collect();
         let mut named: Vec<(String, String)> = Vec::new();
         for (name, value) in known {
             let others = written(&value);
@@ -121,7 +125,7 @@ impl Vault {
         let known = Arc::make_mut(&mut self.0);
         known.values =
             (!named.is_empty()).then(|| AhoCorasick::new(named.iter().map(|(_, value)| value)).ok()).flatten();
-        known.named = named;
+        (known.named, known.plain) = (named, plain);
         known.find_places();
         self
     }
@@ -244,6 +248,7 @@ impl Default for Vault {
     fn default() -> Vault {
         let mut known = Known {
             named: Vec::new(),
+            plain: Vec::new(),
             values: None,
             places: None,
             anchors: all_anchors().collect(),
@@ -313,6 +318,9 @@ impl Known {
         for (at, range) in self.given(text, since).into_iter().chain(across) {
             take(Look::Secret(range.clone()), range.start, Name::Given(&self.named[at].0));
         }
+        for (value, at, look) in dumped(&self.plain, text, since, more) {
+            take(look, at, Name::Given(&self.plain[value].0));
+        }
         let input = aho_corasick::Input::new(text).range(since..);
         for anchor in self.places.iter().flat_map(|places| places.find_overlapping_iter(input.clone())) {
             match self.anchors[anchor.pattern().as_usize()] {
@@ -342,7 +350,7 @@ impl Known {
                     settled = settled.min(find.range.start.max(from));
                 }
             }
-            finds.retain(|find| find.range.start < settled);
+            finds.retain(|find| find.range.end <= settled);
         }
         // What is not said yet has to be found again.
         let looked = ends.iter().filter(|(_, end)| *end > settled).fold(next, |least, (at, _)| least.min(*at));
