@@ -39,6 +39,7 @@ impl ToolNames {
     /// none that a server brings; what may have been meant.
     pub fn check<'t>(&self, tools: impl IntoIterator<Item = &'t str>) -> Result<(), String> {
         let known: Vec<&str> = tools.into_iter().chain(OWN_TOOLS).collect();
+        self.check_server(&known)?;
         if self.text.starts_with(MCP_TOOLS) || known.iter().any(|tool| self.matches(tool)) {
             return Ok(());
         }
@@ -47,6 +48,19 @@ impl ToolNames {
             |name| format!("did you mean {name:?}?"),
         );
         Err(format!("there is no tool {:?}; {hint}", self.text))
+    }
+
+    /// Errors: it is the name of an MCP server, as others write it for all tools of the server.
+    fn check_server(&self, known: &[&str]) -> Result<(), String> {
+        let server = self.one().and_then(|name| name.strip_prefix(MCP_TOOLS)).map(|rest| rest.trim_end_matches('_'));
+        let is_server = |server: &&str| !server.is_empty() && !server.contains("__");
+        match server.filter(is_server).filter(|_| !known.iter().any(|tool| self.matches(tool))) {
+            None => Ok(()),
+            Some(server) => {
+                let (text, tools) = (&self.text, format!("{MCP_TOOLS}{server}__*"));
+                Err(format!("there is no tool {text:?}; for all tools of the MCP server {server:?} write {tools}"))
+            }
+        }
     }
 
     fn near<'t>(&self, known: Vec<&'t str>) -> Option<&'t str> {
@@ -67,7 +81,11 @@ impl ToolNames {
 /// brings, whose names begin with one of `prefixes`. Errors: it names none of them; what may have been meant.
 pub fn check_rule_tool(pattern: &str, tools: &[&str], prefixes: &[&str]) -> Result<(), String> {
     let Some(names) = named(pattern) else { return Ok(()) };
-    if prefixes.iter().chain([&MCP_TOOLS]).any(|prefix| names.may_begin(prefix)) {
+    if prefixes.iter().any(|prefix| names.may_begin(prefix)) {
+        return Ok(());
+    }
+    names.check_server(tools)?;
+    if names.may_begin(MCP_TOOLS) {
         return Ok(());
     }
     let is_program = names.text.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-');
@@ -81,9 +99,10 @@ pub fn check_rule_tool(pattern: &str, tools: &[&str], prefixes: &[&str]) -> Resu
 }
 
 /// The same for rules of who may mean a tool that comes later: only a slip of the pen is told, the name of a tool that there is but for a
-/// letter or two.
+/// letter or two, and the name of an MCP server alone.
 pub fn check_slip(pattern: &str, tools: &[&str]) -> Result<(), String> {
     let Some(names) = named(pattern) else { return Ok(()) };
+    names.check_server(tools)?;
     let known: Vec<&str> = tools.iter().copied().chain(OWN_TOOLS).collect();
     let is_known = known.iter().any(|tool| names.matches(tool));
     if !is_known && names.near(known).is_some() { check_rule_tool(pattern, tools, &[]) } else { Ok(()) }
@@ -175,5 +194,22 @@ mod tests {
             assert_eq!(told(known), None, "{known}");
         }
         assert!(told("nosuch*").is_some() && told("notesread").is_some());
+    }
+
+    #[test]
+    fn the_name_of_a_server_alone_names_no_tool_wherever_a_rule_or_a_list_has_it() {
+        let wrong =
+            Err("there is no tool \"mcp__note\"; for all tools of the MCP server \"note\" write mcp__note__*"
+                .to_string());
+        assert_eq!(check_rule_tool("mcp__note", &[], &["notes_"]), wrong);
+        assert_eq!(check_rule_tool("mcp__note(to=x)", &[], &[]), wrong);
+        assert_eq!(check_slip("mcp__note", &["bash"]), wrong);
+        assert_eq!("mcp__note".parse::<ToolNames>().unwrap().check(["bash"]), wrong);
+        assert!(check_rule_tool("mcp__note__", &[], &[]).is_err());
+        for known in ["mcp__note__*", "mcp__note__add", "mcp__note*", "mcp__*", "mcp__own"] {
+            assert_eq!(check_rule_tool(known, &["mcp__own"], &[]), Ok(()), "{known}");
+            assert_eq!(check_slip(known, &["mcp__own"]), Ok(()), "{known}");
+        }
+        assert_eq!(check_rule_tool("mcp__notes", &[], &["mcp__n"]), Ok(()));
     }
 }

@@ -213,6 +213,11 @@ fn a_rule_for_a_tool_that_there_is_not_is_refused_as_a_flag_and_told_of_a_file()
         ("--deny", "wc(*)", program("wc")),
         ("--ask", "ssh", program("ssh")),
         ("--allow", "nosuch(x)", program("nosuch")),
+        (
+            "--deny",
+            "mcp__note",
+            "there is no tool \"mcp__note\"; for all tools of the MCP server \"note\" write".into(),
+        ),
         ("--deny", "delete_file", "there is no tool \"delete_file\"; those of MCP servers".into()),
     ] {
         place.run_on(&server, &[flag, rule, "Do it."]).fails(2, &format!("{flag}: {told}"));
@@ -237,6 +242,16 @@ fn a_rule_for_a_tool_that_there_is_not_is_refused_as_a_flag_and_told_of_a_file()
         let lines: Vec<&str> = done.err.lines().filter(|line| line.contains("there is no tool")).collect();
         assert_eq!(lines, [told.as_str()], "{done:#?}");
     }
+}
+
+#[test]
+fn a_rule_of_which_less_holds_than_it_looks_like_is_pointed_out() {
+    let (place, server) = (Place::new(), scripted(vec![Answer::text("Done.")]));
+    for rule in ["bash(git push:*)", "bash(git push*)"] {
+        let done = place.run_on(&server, &["--deny", rule, "Do it."]);
+        assert!(done.err.contains("with any arguments write bash(git push *)"), "{rule}: {done:#?}");
+    }
+    place.run_on(&server, &["--deny", "bash(git:*)", "Do it."]).fails(2, "write bash(git *)");
 }
 
 #[test]

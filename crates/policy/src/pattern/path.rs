@@ -14,6 +14,8 @@ pub(crate) struct PathPattern {
     from: From,
     /// For `folder/**`: the folder itself, which a wide reading takes in.
     folder: Option<Glob>,
+    /// For `folder`, a name that is written out: what is in it, which a wide reading takes in as well.
+    contents: Option<Glob>,
     /// What it begins with, up to its first sign that stands for others.
     beginning: String,
 }
@@ -82,6 +84,7 @@ impl PathPattern {
                 glob: Glob::path(text)?,
                 from: From::Guarded,
                 folder: None,
+                contents: None,
                 beginning: String::new(),
             });
         }
@@ -122,8 +125,12 @@ impl PathPattern {
             None => (from, text),
         };
         let folder = text.strip_suffix("/**").filter(|folder| !folder.is_empty());
+        let is_name =
+            text.rsplit('/').next().is_some_and(|last| !last.is_empty() && !last.contains(['*', '?', '[', '{']));
+        let contents = is_name.then(|| Glob::path(&format!("{text}/**"))).transpose()?;
         let beginning = text.split(['*', '?', '[', '{', '\\']).next().unwrap_or_default().into();
-        Ok(PathPattern { glob: Glob::path(&text)?, from, folder: folder.map(Glob::path).transpose()?, beginning })
+        let folder = folder.map(Glob::path).transpose()?;
+        Ok(PathPattern { glob: Glob::path(&text)?, from, folder, contents, beginning })
     }
 
     /// Whether what it means lies in this folder, so that whoever moves or removes the folder does so to that as well.
@@ -140,8 +147,9 @@ impl PathPattern {
     /// How well it fits a file.
     pub fn fit(&self, place: &Place<'_>, reading: Reading) -> Fit {
         let wide = reading == Reading::Wide;
+        let others = [&self.folder, &self.contents];
         let matches = |text: &str| {
-            self.glob.matches(text) || wide && self.folder.as_ref().is_some_and(|folder| folder.matches(text))
+            self.glob.matches(text) || wide && others.into_iter().flatten().any(|other| other.matches(text))
         };
         // In the sandbox such files cannot be changed: there is nothing to ask about.
         if self.from == From::Guarded && place.confined {
@@ -163,7 +171,7 @@ impl PathPattern {
         match (place.texts.split_first(), reading) {
             (None, _) => Fit::No,
             (Some((surest, _)), Reading::Strict) => Fit::from(place.certain && named(surest)),
-            (Some((surest, others)), Reading::Wide) => match named(surest) || others.iter().any(named) {
+            (Some((surest, further)), Reading::Wide) => match named(surest) || further.iter().any(named) {
                 true => Fit::Yes,
                 false if place.whole && place.texts.iter().any(|text| self.is_below(text)) => Fit::Maybe,
                 false if place.certain => Fit::No,

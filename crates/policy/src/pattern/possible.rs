@@ -48,6 +48,11 @@ fn command(written: &str, inner: &str) -> Result<(), String> {
             _ => format!("a variable set before a command is not one of its words; write {written}({rest})"),
         });
     }
+    if let (Some(program), [_]) = (first.strip_suffix(":*").filter(|program| !program.is_empty()), words.as_slice()) {
+        return Err(format!(
+            "no program is called {program:?} and a colon; with any arguments write {written}({program} *)"
+        ));
+    }
     if KEYWORDS.contains(&first) {
         return Err(format!("{first:?} is a word of the shell, not a program; write a rule for the command after it"));
     }

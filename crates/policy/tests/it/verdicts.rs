@@ -198,6 +198,31 @@ fn an_edit_answers_with_text_of_the_file_so_rules_for_reading_hold_for_it() {
 }
 
 #[test]
+fn a_denial_of_a_folder_by_its_name_holds_for_what_is_in_it() {
+    let policy =
+        bare(&["deny read(secrets)", "deny read(**/keys)", "deny write(gen/*)", "allow write(src)", "allow bash"]);
+    for (text, expected) in [
+        ("read(secrets)", Deny),
+        ("read(secrets/k.txt)", Deny),
+        ("read(secrets/deep/k.txt)", Deny),
+        ("read(/work/space/secrets/k.txt)", Deny),
+        ("read(a/keys/k.pem)", Deny),
+        ("edit(secrets/k.txt)", Deny),
+        ("bash(cat secrets/k.txt)", Deny),
+        ("bash(grep -r x secrets)", Deny),
+        ("bash(grep -r x)", Ask),
+        ("read(secrets.txt)", Allow),
+        ("read(a/secrets/k.txt)", Allow),
+        // A sign in the last name stops at a slash, and an allow means what it says.
+        ("write(gen/a)", Deny),
+        ("write(gen/a/b)", Ask),
+        ("write(src/a)", Ask),
+    ] {
+        assert_eq!(decided(&policy, text).0, expected, "{text}");
+    }
+}
+
+#[test]
 fn all_paths_of_a_call_must_be_allowed_and_one_that_is_denied_denies_it() {
     let policy = bare(&["allow write(src/**)", "deny write(*.lock)"]);
     let both = |a: &str, b: &str| {
