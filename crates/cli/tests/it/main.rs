@@ -30,6 +30,7 @@ mod forks;
 mod graders;
 mod hardening;
 mod helping;
+mod homes;
 mod hooks;
 mod imports;
 mod inboxes;
