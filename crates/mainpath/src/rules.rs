@@ -293,6 +293,25 @@ fn check_breakpoints(rules: &RunRules, check: &impl Fn(&str) -> Result<(), Strin
     Ok(())
 }
 
+/// Returns true if the rules that the caller of a run gave spare a person a question: one of them allows calls, or a file switches other
+/// rules off. A file that cannot be read counts as one that allows.
+pub fn loosen(rules: &RunRules) -> bool {
+    let RunRules { allow, files, .. } = rules;
+    let read = || {
+        let mut policy = Policy::builtin(Folders::default())?.reading_recorded();
+        files.iter().try_for_each(|file| policy.add_file(Layer::Run, &file.name, &file.text))?;
+        Ok::<_, PolicyError>(policy)
+    };
+    let loosens = |policy: &Policy| {
+        let mut rules = policy.rules().iter();
+        rules.any(|rule| match rule.layer {
+            Layer::Run => rule.decision == Decision::Allow,
+            _ => rule.ignored.is_some(),
+        })
+    };
+    !allow.is_empty() || !files.is_empty() && read().map_or(true, |policy| loosens(&policy))
+}
+
 /// The same rules, held to these tools each time that they are made. Errors: as [`check_given`]'s.
 pub(crate) fn checking(make: MakePolicy, tools: Tools, others: &'static [&'static str]) -> MakePolicy {
     Arc::new(move |workspace, run| {

@@ -7,6 +7,7 @@ use crate::problem::{Kind, Problem};
 use crate::stream::{May, Watch};
 use axum::extract::ws::WebSocketUpgrade;
 use axum::http::HeaderMap;
+use mainpath::rules::loosen;
 use mainpath::store::Once;
 use mainpath::types::{Access, ApprovalMode, CallId, TraceId};
 use mainpath::{Host, Trace};
@@ -125,7 +126,7 @@ impl<Q, B> Call<Q, B> {
             && let Some(spec) = trace.spec().await?
         {
             let usual = self.host.home().config.mode.unwrap_or_default();
-            let asks = spec.mode != ApprovalMode::Yes && spec.rules.allow.is_empty();
+            let asks = spec.mode != ApprovalMode::Yes && !loosen(&spec.rules);
             if !asks || spec.access != usual && matches!(spec.access, Access::WorkspaceWrite | Access::Full) {
                 self.needs(Scope::Approve, "an agent that asks nobody before it acts")?;
             }

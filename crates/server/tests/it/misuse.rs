@@ -1,6 +1,10 @@
 //! What programs and people do that nobody has meant: keys that reach for more, clients that go early, requests that come at once or twice.
 
 use crate::support::{Place, READS, WRITES, until};
+use mainpath::Host;
+use mainpath::agent::AgentOptions;
+use mainpath::presets::Given;
+use mainpath::types::{RuleText, RunRules};
 use mainpath_server::Scope;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -44,6 +48,44 @@ async fn a_key_that_may_only_run_reads_no_file_by_the_name_of_a_model() {
                 assert_eq!(answer.status, 403, "{name}: {}", answer.body);
                 assert!(!answer.body.contains("password") && !answer.body.contains("No such file"), "{}", answer.body);
             }
+        }
+    }
+    place.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_key_does_not_drive_a_trace_whose_rule_file_spares_questions() {
+    let place = Place::start().await;
+    let runner = with_key(&place, "runner", &[Scope::Read, Scope::Run], "local");
+    let other = Host::from_folder(&place.dir.path().join("home")).unwrap();
+    for (text, status) in [
+        ("[[rule]]\ndecision = \"allow\"\nmatch = \"bash(touch *)\"\n", 403),
+        ("[[rule]]\ndecision=\"\\u0061llow\"\nmatch=\"bash(touch *)\"\n", 403),
+        ("off = [\"builtin.outside-text\"]\n", 403),
+        ("[[rule]]\nid = \"allow\"\ndecision = \"deny\"\nmatch = \"bash(touch *)\"\n", 202),
+    ] {
+        let files = vec![RuleText { name: "pol.toml".into(), text: text.into() }];
+        let rules = RunRules { files, ..RunRules::default() };
+        let options = AgentOptions { workspace: Some(place.work()), ..AgentOptions::default() };
+        let agent = other.agent(place.model(ANSWERS)).given(Given { options, rules });
+        let run = agent.start("Look.").await.unwrap();
+        let trace = run.trace().id().clone();
+        run.outcome().await.unwrap();
+        for (path, body) in [
+            ("run", json!({"messages": [{"role": "user", "content": "More."}]})),
+            ("regenerate", json!({})),
+            ("rewind", json!({"after_sequence": 1, "message": "Other."})),
+            ("steer", json!({"message": "Other."})),
+            ("fork", json!({})),
+            (
+                "mail",
+                json!({"mail": {"type": "message", "mode": "follow_up", "parts": [{"type": "text", "text": "More."}]}}),
+            ),
+        ] {
+            let path = format!("/api/traces/{trace}/{path}");
+            let answer = place.ask("POST", &path, &runner, &body.to_string()).await;
+            let is_as_meant = if status == 403 { answer.status == 403 } else { answer.status != 403 };
+            assert!(is_as_meant, "{text}: {path}: {}", answer.body);
         }
     }
     place.end().await;
