@@ -8,6 +8,7 @@ mod address;
 mod answer;
 mod app;
 mod call;
+mod cut_off;
 mod docs;
 mod errors;
 mod fields;

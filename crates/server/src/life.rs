@@ -213,6 +213,12 @@ impl Runs {
         let _ = marks(host).depend(trace, request);
     }
 
+    /// Undoes [`Runs::depend`]: its client has disconnected, and the next start continues it.
+    pub fn free(&self, host: &Host, trace: &TraceId) {
+        // One that cannot be marked is interrupted after a restart, until somebody resumes it.
+        let _ = marks(host).free(trace);
+    }
+
     /// Reads which runs an earlier process left: before any request is answered. Errors: the marks cannot be read.
     pub fn read_left(&self, host: &Host) -> Result<(), Error> {
         let marks = marks(host).leave()?;

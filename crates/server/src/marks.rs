@@ -5,6 +5,7 @@
 //! ~ 1 TRACE 4   an earlier process left it, and this one does not drive it yet
 //! . TRACE       the process ended in order, and let it come to rest
 //! @ HASH TRACE  its client waits for it, with a request of this hash
+//! @ - TRACE     no client waits for it any more
 //! - TRACE       it has come to its end
 //! ```
 
@@ -21,6 +22,9 @@ use std::path::{Path, PathBuf};
 
 /// Nobody is waited for at the other end of a pipe.
 const NO_WAIT: i32 = OFlags::NONBLOCK.bits().cast_signed();
+
+/// In the place of a request's hash.
+const NO_REQUEST: &str = "-";
 
 /// A run that was left.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +80,11 @@ impl Marks {
     /// Notes that its client waits for it, with a request of this hash.
     pub fn depend(&self, trace: &TraceId, request: &str) -> io::Result<()> {
         self.add(&format!("@ {request} {trace}\n"))
+    }
+
+    /// Notes that no client waits for it any more.
+    pub fn free(&self, trace: &TraceId) -> io::Result<()> {
+        self.add(&format!("@ {NO_REQUEST} {trace}\n"))
     }
 
     /// Notes that it was let come to rest.
@@ -135,7 +144,7 @@ impl Marks {
                 }
                 (Some("@"), Some(request), Some(trace)) => {
                     if let Some(mark) = trace.parse().ok().and_then(|trace: TraceId| marks.get_mut(&trace)) {
-                        mark.request = Some(request.into());
+                        mark.request = Some(request).filter(|request| *request != NO_REQUEST).map(String::from);
                     }
                 }
                 (Some("."), Some(trace), None) => {
@@ -198,6 +207,8 @@ mod tests {
         marks.rest(&c).unwrap();
         marks.rest(&b).unwrap();
         marks.depend(&a, "hash").unwrap();
+        marks.depend(&c, "hash").unwrap();
+        marks.free(&c).unwrap();
         let mark = |trace: &TraceId, deaths, rested, request: Option<&str>| Mark {
             trace: trace.clone(),
             deaths,

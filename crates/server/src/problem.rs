@@ -180,6 +180,9 @@ impl Problem {
         if let Some(seconds) = self.retry_after {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
+        if self.is(Kind::CUT_OFF) {
+            headers.insert("x-should-retry", HeaderValue::from_static("false"));
+        }
         response
     }
 }

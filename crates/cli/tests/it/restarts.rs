@@ -223,6 +223,49 @@ fn a_client_that_declares_no_retry_gets_a_new_run_that_names_the_one_cut_off() {
 }
 
 #[test]
+fn a_caller_of_the_agent_core_is_told_of_a_stop_and_joins_its_run_by_a_retry() {
+    for is_kill in [false, true] {
+        let (place, gate) = (Place::new(), Gate::default());
+        let behind = gate.clone();
+        let done = json!({"type": "final", "answer": "Done."}).to_string();
+        let model = server(move |_| Answer::text(&done).behind(&behind).into());
+        let served = serve(&place);
+        let address = served.address.clone();
+        let config = json!({"model": model.model(), "max_steps": 2, "allowed_tools": []});
+        let body = json!({"config": config, "prompt": "Write."}).to_string();
+        let ask = |served: &Served, more: &str| {
+            let mut command = Command::new("curl");
+            command.args(["-si", &format!("http://{address}/v1/agent_core/execute"), "-d", &body, "-H", more]);
+            command.args(["-H", &format!("authorization: Bearer {}", served.key)]);
+            command.args(["-H", "content-type: application/json"]);
+            Process::start(command)
+        };
+        let mut first = ask(&served, "x-stainless-retry-count: 0");
+        wait_until("its request", || model.requests().len() == 1);
+        let trace = place.trace();
+        let Served { mut process, .. } = served;
+        if is_kill {
+            process.kill();
+            first.end();
+        } else {
+            process.signal(rustix::process::Signal::TERM);
+            let told = first.end().out;
+            assert!(told.starts_with("HTTP/1.1 503") && told.contains("x-should-retry: false\r\n"), "{told}");
+            assert!(told.contains(&format!("mainpath-trace: {trace}\r\n")) && told.contains("run-cut-off"), "{told}");
+            process.signal(rustix::process::Signal::KILL);
+            process.end();
+        }
+        gate.open();
+        let served = serve_at(&place, &address);
+        assert!(place.ok(&["ls"]).contains("interrupted"), "the next start does not continue it by itself");
+        let joined = ask(&served, "x-stainless-retry-count: 1").end().out;
+        let named = format!("mainpath-trace: {trace}\r\n");
+        assert!(joined.starts_with("HTTP/1.1 200") && joined.contains(&named) && joined.contains("Done."), "{joined}");
+        assert_eq!(place.traces(), [trace]);
+    }
+}
+
+#[test]
 fn in_a_session_the_run_that_was_cut_off_is_named_although_its_trace_is_continued() {
     let (place, gate) = (Place::new(), Gate::default());
     let (model, served) = (writing(&gate), serve(&place));

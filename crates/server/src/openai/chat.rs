@@ -1,10 +1,9 @@
 //! `POST /v1/chat/completions`.
 
 use super::chat_answer::{Chunks, Completion, failed};
-use super::conversation::{AgentSettings, BegunRun, WantedRun, begin, stopped, with_traces};
+use super::conversation::{AgentSettings, BegunRun, WantedRun, begin};
 use super::format::{WantedForm, schema};
 use super::headers::HEADERS;
-use super::leash::left;
 use super::messages::SentMessages;
 use super::refused::{check, unsupported};
 use super::sse;
@@ -12,6 +11,7 @@ use super::told::{Step, ToldRun};
 use crate::about;
 use crate::access::scope::Scope;
 use crate::call::{Call, Nothing};
+use crate::cut_off::{left, stopped, stopping, with_traces};
 use crate::errors::Errors;
 use crate::problem::{Kind, Problem};
 use crate::reply;
@@ -137,17 +137,18 @@ async fn complete(call: Call<Nothing, ChatBody>) -> Result<Response<Body>, Probl
     if body.stream_options.is_some() && body.stream != Some(true) {
         return Err(unsupported("/stream_options", "is only for streams"));
     }
-    let BegunRun { run, id, record, mut leash, cut_off } = begin(&call, body.wanted()?).await?;
+    let BegunRun { run, id, record, mut guard, cut_off } = begin(&call, body.wanted()?).await?;
     let mut told = ToldRun::new(run, &record);
     let (name, model) = (id.with("chatcmpl"), body.model.clone());
     let response = if body.stream == Some(true) {
-        sse::response(told, Some(leash), call.watch(), Chunks::new(name, model, record.began, with_usage, &id.trace))
+        let told = sse::StreamedRun { run: told, guard: Some(guard), stopping: stopping(&call, &id.trace, false) };
+        sse::response(told, call.watch(), Chunks::new(name, model, record.began, with_usage, &id.trace))
     } else {
         let record = loop {
             let step = tokio::select! {
                 step = told.next() => step,
                 () = call.gone.wait() => return Err(left()),
-                () = call.closing() => return Ok(stopped(&call, &id)),
+                () = call.closing() => return Ok(stopped(&call, &id.trace, Errors::OpenAi)),
             };
             match step {
                 Some(Ok(Step::Ended(record))) => break record,
@@ -156,11 +157,11 @@ async fn complete(call: Call<Nothing, ChatBody>) -> Result<Response<Body>, Probl
                 None => return Err(Problem::new(Kind::INTERNAL, "the run has no end")),
             }
         };
-        leash.release();
+        guard.release();
         match failed(&record) {
             Some(problem) => super::error::run_failed(&problem),
             None => reply::json(200, &Completion::of(name, model, &id.trace, &record)),
         }
     };
-    Ok(with_traces(response, &id, cut_off.as_ref()))
+    Ok(with_traces(response, &id.trace, cut_off.as_ref()))
 }

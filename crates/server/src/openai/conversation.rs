@@ -1,16 +1,14 @@
 //! Which conversation a request belongs to, and the run that it begins: of a new trace, or of one that goes on.
 
 use super::headers::{header, wrong_header};
-use super::leash::{Leash, cut_off, dependent, is_retry};
 use super::messages::SentMessages;
 use super::models::{Agent, find};
 use super::refused::unsupported;
 use crate::call::Call;
+use crate::cut_off::{ClientGuard, CutOffRun, OnDisconnect, dependent, is_retry};
 use crate::life::Slot;
 use crate::problem::{Kind, Problem};
 use crate::routes::start::{Limits, NewAgent, Rules, conversation};
-use axum::body::Body;
-use axum::http::{HeaderValue, Response};
 use mainpath::event::RunEvent;
 use mainpath::types::{ApprovalMode, TraceId};
 use mainpath::{Error, Run, RunRecord, Status, Trace};
@@ -98,8 +96,8 @@ pub struct BegunRun {
     pub id: ResponseId,
     /// What is known of it.
     pub record: RunRecord,
-    /// Stops it when its client goes.
-    pub leash: Leash,
+    /// Stops it when its client disconnects.
+    pub guard: ClientGuard,
     /// A run for the same request that the end of the server cut off, and that this one does not continue.
     pub cut_off: Option<TraceId>,
 }
@@ -122,33 +120,23 @@ fn approvals<Q, B>(call: &Call<Q, B>) -> Result<ApprovalMode, Problem> {
 /// Begins the run of a request. Errors: a field is invalid, or the conversation cannot be continued. The next request then finds a cut-off
 /// run again.
 pub async fn begin<Q, B>(call: &Call<Q, B>, wanted: WantedRun) -> Result<BegunRun, Problem> {
-    let Some(request) = dependent(call, wanted.background) else { return begin_anew(call, &wanted, None).await };
-    let runs = &call.app.runs;
-    let Some(trace) = runs.take_cut_off(&call.host, &request, call.app.now()).await else {
-        return begin_anew(call, &wanted, Some(&request)).await;
-    };
-    let id = trace.id().clone();
+    let request = dependent(call, wanted.background);
+    let request = request.as_deref();
+    let Some(cut_off) = CutOffRun::take(call, request).await else { return begin_anew(call, &wanted, request).await };
     let begun = match is_retry(call) {
-        true => join(call, trace, &request).await,
+        true => match cut_off.join(call).await {
+            Ok((run, number)) => begun_as(call, run, number, request).await,
+            Err(problem) => Err(problem),
+        },
         false => {
-            let begun = begin_anew(call, &wanted, Some(&request)).await;
-            begun.map(|begun| BegunRun { cut_off: Some(id.clone()), ..begun })
+            let begun = begin_anew(call, &wanted, request).await;
+            begun.map(|begun| BegunRun { cut_off: Some(cut_off.id().clone()), ..begun })
         }
     };
     if begun.is_err() {
-        runs.put_back_cut_off(&call.host, request, id);
+        cut_off.put_back(call);
     }
     begun
-}
-
-/// Continues a run that was cut off, for the client that waited for it.
-async fn join<Q, B>(call: &Call<Q, B>, trace: Trace, request: &str) -> Result<BegunRun, Problem> {
-    let _slot = call.app.runs.room(&call.host)?;
-    call.check_drive(&trace).await?;
-    let number = trace.state().await?.counts.runs;
-    let run = trace.follow_run(number).await?;
-    call.app.runs.drive(&call.host, &trace).await?;
-    begun_as(call, run, number, Some(request)).await
 }
 
 async fn begin_anew<Q, B>(call: &Call<Q, B>, wanted: &WantedRun, request: Option<&str>) -> Result<BegunRun, Problem> {
@@ -200,28 +188,8 @@ async fn begun_as<Q, B>(call: &Call<Q, B>, run: Run, number: u32, request: Optio
     let trace = run.trace();
     let record = trace.run_record(number).await?;
     let id = ResponseId { trace: trace.id().clone(), run: number };
-    let leash = Leash::new(call, trace, request);
-    Ok(BegunRun { run, id, record, leash, cut_off: None })
-}
-
-/// The answer to a client that waits while the server stops. The run of a client with an `Idempotency-Key` is continued by the next
-/// start, and the client may send its request again.
-pub fn stopped<Q, B>(call: &Call<Q, B>, id: &ResponseId) -> Response<Body> {
-    let problem = match call.headers.contains_key("idempotency-key") {
-        true => Problem { retry_after: Some(1), ..Problem::new(Kind::UNAVAILABLE, "the server stops") },
-        false => cut_off(&id.trace),
-    };
-    with_traces(super::error::response(&problem), id, None)
-}
-
-/// Names the trace of a response, and the run that the end of the server cut off.
-pub fn with_traces(mut response: Response<Body>, id: &ResponseId, cut_off: Option<&TraceId>) -> Response<Body> {
-    for (name, trace) in [("mainpath-trace", Some(&id.trace)), ("mainpath-cut-off", cut_off)] {
-        if let Some(value) = trace.and_then(|trace| HeaderValue::try_from(trace.as_str()).ok()) {
-            response.headers_mut().insert(name, value);
-        }
-    }
-    response
+    let guard = ClientGuard::new(call, trace, request, OnDisconnect::Stop);
+    Ok(BegunRun { run, id, record, guard, cut_off: None })
 }
 
 async fn in_session<Q, B>(call: &Call<Q, B>, wanted: &WantedRun, name: &str) -> Result<Run, Problem> {

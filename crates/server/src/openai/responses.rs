@@ -1,10 +1,9 @@
 //! `/v1/responses`: a response is a run of a trace.
 
 use super::chat::effort;
-use super::conversation::{AgentSettings, BegunRun, ResponseId, WantedRun, begin, stopped, with_traces};
+use super::conversation::{AgentSettings, BegunRun, ResponseId, WantedRun, begin};
 use super::format::{WantedForm, schema};
 use super::headers::HEADERS;
-use super::leash::left;
 use super::messages::SentMessages;
 use super::refused::{check, unsupported};
 use super::response::ResponseObject;
@@ -14,6 +13,7 @@ use super::told::{Step, ToldRun};
 use crate::about;
 use crate::access::scope::Scope;
 use crate::call::{Call, Gone, Nothing};
+use crate::cut_off::{left, stopped, stopping, with_traces};
 use crate::errors::Errors;
 use crate::problem::{Kind, Problem};
 use crate::reply;
@@ -186,27 +186,28 @@ async fn create(call: Call<Nothing, ResponseBody>) -> Result<Response<Body>, Pro
     let wanted = body.wanted()?;
     let asked = wanted.previous.as_ref().map(|previous| previous.with("resp"));
     let background = body.background.unwrap_or_default();
-    let BegunRun { run, id, record, mut leash, cut_off } = begin(&call, wanted).await?;
+    let BegunRun { run, id, record, mut guard, cut_off } = begin(&call, wanted).await?;
     let mut told = ToldRun::new(run, &record);
     let response = if body.stream == Some(true) {
         let events = ResponseEvents::new(id.clone(), &record, Some(background), None);
-        sse::response(told, Some(leash), call.watch(), events)
+        let told = sse::StreamedRun { run: told, guard: Some(guard), stopping: stopping(&call, &id.trace, background) };
+        sse::response(told, call.watch(), events)
     } else {
         let record = if background {
             record
         } else {
             tokio::select! {
                 record = ended(&mut told, &call.gone) => record?,
-                () = call.closing() => return Ok(stopped(&call, &id)),
+                () = call.closing() => return Ok(stopped(&call, &id.trace, Errors::OpenAi)),
             }
         };
-        leash.release();
+        guard.release();
         let previous_response_id = asked;
         let response =
             ResponseObject { background: Some(background), previous_response_id, ..ResponseObject::of(&id, &record) };
         reply::json(200, &response)
     };
-    Ok(with_traces(response, &id, cut_off.as_ref()))
+    Ok(with_traces(response, &id.trace, cut_off.as_ref()))
 }
 
 async fn ended(told: &mut ToldRun, gone: &Gone) -> Result<RunRecord, Problem> {
@@ -225,7 +226,7 @@ async fn ended(told: &mut ToldRun, gone: &Gone) -> Result<RunRecord, Problem> {
 }
 
 fn with_trace(response: Response<Body>, id: &ResponseId) -> Response<Body> {
-    with_traces(response, id, None)
+    with_traces(response, &id.trace, None)
 }
 
 /// How a response is wanted.
@@ -274,7 +275,9 @@ async fn get(call: Call<ResponseQuery>) -> Result<Response<Body>, Problem> {
     }
     let run = trace.follow_run(id.run).await?;
     let events = ResponseEvents::new(id.clone(), &record, None, call.query.starting_after);
-    Ok(with_trace(sse::response(ToldRun::new(run, &record), None, call.watch(), events), &id))
+    let run = ToldRun::new(run, &record);
+    let told = sse::StreamedRun { run, guard: None, stopping: stopping(&call, &id.trace, true) };
+    Ok(with_trace(sse::response(told, call.watch(), events), &id))
 }
 
 async fn waits_for(trace: &Trace) -> Result<Vec<String>, Problem> {

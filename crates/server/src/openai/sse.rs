@@ -1,7 +1,8 @@
 //! Answers as server-sent events.
 
-use super::leash::{Leash, cut_off};
 use super::told::{Step, ToldRun};
+use crate::cut_off::ClientGuard;
+use crate::problem::Problem;
 use crate::stream::Watch;
 use crate::stream::sse::BEAT;
 use axum::body::Body;
@@ -22,9 +23,18 @@ pub trait Write: Send + 'static {
     fn end(&mut self) -> String;
 }
 
+/// A run that is streamed.
+pub struct StreamedRun {
+    /// Its steps.
+    pub run: ToldRun,
+    /// Ties it to its client.
+    pub guard: Option<ClientGuard>,
+    /// What a stream ends with if the server stops first.
+    pub stopping: Problem,
+}
+
 struct Stream<W> {
-    told: ToldRun,
-    leash: Option<Leash>,
+    told: StreamedRun,
     watch: Watch,
     write: W,
     place: Place,
@@ -38,8 +48,8 @@ enum Place {
 }
 
 /// The answer that tells of a run until it has ended, the client goes, or its key is no longer good, or the server stops.
-pub fn response(told: ToldRun, leash: Option<Leash>, watch: Watch, write: impl Write) -> Response<Body> {
-    let stream = Stream { told, leash, watch, write, place: Place::Before };
+pub fn response(told: StreamedRun, watch: Watch, write: impl Write) -> Response<Body> {
+    let stream = Stream { told, watch, write, place: Place::Before };
     let texts = futures_util::stream::unfold(stream, |mut stream| async move {
         let text = stream.next().await?;
         Some((Ok::<_, Infallible>(Bytes::from(text)), stream))
@@ -65,7 +75,7 @@ impl<W: Write> Stream<W> {
         tokio::select! {
             // What has come before the server stops is told first.
             biased;
-            told = self.told.next() => Heard::Told(told),
+            told = self.told.run.next() => Heard::Told(told),
             _ = self.watch.closing.wait_for(|is_closing| *is_closing) => Heard::Closing,
             () = tokio::time::sleep(BEAT) => Heard::Nothing,
         }
@@ -86,12 +96,11 @@ impl<W: Write> Stream<W> {
                 Heard::Nothing => ": still here\n\n".into(),
                 Heard::Closing => {
                     self.place = Place::After;
-                    let problem = cut_off(self.told.trace());
-                    self.write.fail(&Error::failed(problem.detail))
+                    self.write.fail(&Error::failed(&self.told.stopping.detail))
                 }
                 Heard::Told(Some(Ok(step))) => {
-                    if let (Step::Ended(_), Some(leash)) = (&step, &mut self.leash) {
-                        leash.release();
+                    if let (Step::Ended(_), Some(guard)) = (&step, &mut self.told.guard) {
+                        guard.release();
                     }
                     self.write.step(step)
                 }

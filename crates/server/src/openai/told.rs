@@ -2,7 +2,7 @@
 
 use super::ending::Standing;
 use mainpath::event::{ModelResponse, PieceOf, RunEvent};
-use mainpath::types::{Protocol, TraceId};
+use mainpath::types::Protocol;
 use mainpath::{Error, Run, RunRecord, Trace, is_turn};
 use std::collections::VecDeque;
 
@@ -103,11 +103,6 @@ struct Turn {
 }
 
 impl ToldRun {
-    /// The id of its trace.
-    pub fn trace(&self) -> &TraceId {
-        self.trace.id()
-    }
-
     /// Of a run that is followed, whose number is known.
     pub fn new(run: Run, record: &RunRecord) -> ToldRun {
         let (trace, is_held) = (run.trace().clone(), is_held(record));

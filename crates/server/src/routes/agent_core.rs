@@ -5,6 +5,8 @@ use crate::about;
 use crate::access::scope::Scope;
 use crate::address;
 use crate::call::{Call, Nothing};
+use crate::cut_off::{ClientGuard, CutOffRun, OnDisconnect, dependent, is_retry, left, stopped, stopping, with_traces};
+use crate::errors::Errors;
 use crate::problem::{FieldProblem, Problem};
 use crate::reply;
 use crate::route::{Gives, Route, documented, group};
@@ -12,7 +14,8 @@ use crate::stream::{Feed, Frame, Wanted, sse};
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, header};
 use mainpath::agent_core::{AgentCoreRequest, Executed, Refused, Terms, WrongField, limits, pointer_of};
-use mainpath::{Error, Host, Trace};
+use mainpath::types::TraceId;
+use mainpath::{Host, Run, Trace};
 use serde_json::{Value, json};
 
 pub fn routes() -> Result<Vec<Route>, String> {
@@ -61,37 +64,78 @@ fn besides(host: &Host, body: &Value) -> Vec<FieldProblem> {
 }
 
 async fn execute(call: Call<Nothing, AgentCoreRequest>) -> Result<Response<Body>, Problem> {
-    // The rights of the key are checked in the next two statements.
-    let terms = Terms { workspace: call.app.workspace(&call.who, None)?, once: call.once()?, is_permitted: true };
-    check_model(&call, &call.body.config.model)?;
-    check_limits(&call, &limits(&call.body.config), pointer_of)?;
-    let slot = call.app.runs.room(&call.host)?;
-    let run = call.host.agent_core(&call.body, terms).await?;
+    let request = dependent(&call, false);
+    let (run, cut_off) = begin(&call, request.as_deref()).await?;
     let trace = run.trace().clone();
-    slot.follow(&call.host, trace.id());
+    let mut guard = ClientGuard::new(&call, &trace, request.as_deref(), OnDisconnect::Continue);
     let accept = call.headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
-    if accept.is_some_and(|accept| accept.contains("text/event-stream")) {
+    let mut response = if accept.is_some_and(|accept| accept.contains("text/event-stream")) {
         let wanted = Wanted { deltas: true, ..Wanted::default() };
+        let stopping = problem_frame(trace.id(), &stopping(&call, trace.id(), false));
         let last = trace.clone();
-        let feed = Feed::open(trace, wanted, call.watch()).await?.ending_with(async move { result(&last).await });
-        return Ok(sse::response(call.app.watched(feed)));
-    }
-    // What waits for the end is the run's, not the caller's: who goes away finds its outputs under the same key.
-    let mut response = reply::json(200, &run.executed().await?);
+        let result = async move {
+            let frame = result(&last).await;
+            guard.release();
+            frame
+        };
+        let feed = Feed::open(trace.clone(), wanted, call.watch()).await?;
+        sse::response(call.app.watched(feed.ending_with(result).stopping_with(stopping)))
+    } else {
+        let executed = tokio::select! {
+            biased;
+            executed = run.executed() => executed,
+            () = call.closing() => return Ok(stopped(&call, trace.id(), Errors::Problems)),
+            () = call.gone.wait() => return Err(left()),
+        };
+        guard.release();
+        reply::json(200, &executed?)
+    };
     if let Ok(at) = HeaderValue::try_from(address::of_trace(trace.id())) {
         response.headers_mut().insert(header::LOCATION, at);
     }
-    Ok(response)
+    Ok(with_traces(response, trace.id(), cut_off.as_ref()))
 }
 
-/// The last frame: what came of the run, or why nothing can be said of it.
+/// Starts the run of a request, or joins the one that the end of an earlier process cut off. Also returns the trace of one that was cut off
+/// and is not joined.
+async fn begin(
+    call: &Call<Nothing, AgentCoreRequest>,
+    request: Option<&str>,
+) -> Result<(Run, Option<TraceId>), Problem> {
+    // The rights of the key are checked here.
+    check_model(call, &call.body.config.model)?;
+    check_limits(call, &limits(&call.body.config), pointer_of)?;
+    let Some(cut_off) = CutOffRun::take(call, request).await else { return Ok((start(call).await?, None)) };
+    let begun = match is_retry(call) {
+        true => cut_off.join(call).await.map(|(run, _)| (run, None)),
+        false => start(call).await.map(|run| (run, Some(cut_off.id().clone()))),
+    };
+    if begun.is_err() {
+        cut_off.put_back(call);
+    }
+    begun
+}
+
+async fn start(call: &Call<Nothing, AgentCoreRequest>) -> Result<Run, Problem> {
+    let terms = Terms { workspace: call.app.workspace(&call.who, None)?, once: call.once()?, is_permitted: true };
+    let slot = call.app.runs.room(&call.host)?;
+    let run = call.host.agent_core(&call.body, terms).await?;
+    slot.follow(&call.host, run.trace().id());
+    Ok(run)
+}
+
+/// The last frame: the outputs of the run, or why there are none.
 async fn result(trace: &Trace) -> Frame {
-    let problem = |error: Error| json!({"type": "problem", "trace_id": trace.id(), "detail": error.message()});
     match trace.executed().await {
         Ok(Executed { outputs, trace_id }) => {
             let data = json!({"type": "result", "outputs": outputs, "trace_id": trace_id});
             Frame::new("result", &data)
         }
-        Err(error) => Frame::new("problem", &problem(error)),
+        Err(error) => problem_frame(trace.id(), &error.into()),
     }
+}
+
+fn problem_frame(trace: &TraceId, problem: &Problem) -> Frame {
+    let data = json!({"type": "problem", "trace_id": trace, "problem": problem.kind, "detail": problem.detail});
+    Frame::new("problem", &data)
 }

@@ -81,8 +81,11 @@ async fn log(call: Call<LogQuery>) -> Result<LogPart, Problem> {
     let trace = call.trace().await?;
     let LogQuery { after, events } = call.query;
     if let Some(wait) = call.wait() {
-        // That nothing came in that time is no failure.
-        let _ = tokio::time::timeout(wait.min(LONGEST), trace.grown(after)).await;
+        // That nothing came in that time is no failure, nor that the server stops.
+        tokio::select! {
+            _ = tokio::time::timeout(wait.min(LONGEST), trace.grown(after)) => {}
+            () = call.closing() => {}
+        }
     }
     let is_driven = trace.is_driven().await?;
     // What is given and how far it goes are of one moment: nothing that is written meanwhile is passed over.

@@ -4,9 +4,10 @@ use super::cursor::Cursor;
 use super::frame::Frame;
 use super::position::{Position, Question, Shown, is_piece};
 use super::together::{Of, QUIET, Together, Watcher};
+use mainpath::standing::DAMAGED;
 use mainpath::trace::Facts;
 use mainpath::types::{EventId, TenantId, TraceId};
-use mainpath::{Error, Run, RunEvent, Trace};
+use mainpath::{Error, ErrorKind, Run, RunEvent, Status, Trace};
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, VecDeque};
 use std::pin::Pin;
@@ -48,6 +49,8 @@ enum Heard {
     /// The other reads no more, or has told more than was listened to.
     Missed,
     Problem(Error),
+    /// The server stops.
+    Stopping,
     End,
 }
 
@@ -63,6 +66,8 @@ pub struct Feed {
     has_ended: bool,
     /// What comes in the place of `end`.
     last: Option<Last>,
+    /// What comes last if the server stops before the trace has come to its end.
+    stopping: Option<Frame>,
     /// What is dropped with it.
     held: Option<Box<dyn Send>>,
     /// Whether, when it was opened, all had been seen and nothing went on.
@@ -134,6 +139,7 @@ impl Feed {
             ready,
             has_ended: false,
             last: None,
+            stopping: None,
             held: None,
             is_over,
             watch,
@@ -144,6 +150,12 @@ impl Feed {
     /// The same with another last frame than `end`.
     pub fn ending_with(mut self, last: impl Future<Output = Frame> + Send + 'static) -> Feed {
         self.last = Some(Box::pin(last));
+        self
+    }
+
+    /// The same with a last frame for when the server stops. It then ends at once.
+    pub fn stopping_with(mut self, frame: Frame) -> Feed {
+        self.stopping = Some(frame);
         self
     }
 
@@ -169,7 +181,7 @@ impl Feed {
             if self.has_ended {
                 return None;
             }
-            match self.hear().await {
+            match self.hear_or_stop().await {
                 Heard::Event(event) if is_piece(&event) && !self.wanted.deltas => {}
                 Heard::Event(event) => self.ready.extend(self.position.take(&event).map(|told| told.frame)),
                 Heard::Shown(told) => {
@@ -185,13 +197,14 @@ impl Feed {
                     let is_closing = self.wanted.follow && self.is_closing();
                     self.has_ended = is_closing && !self.trace.is_driven().await.is_ok_and(|is_driven| is_driven);
                 }
-                Heard::End if self.is_closing() => self.has_ended = true,
+                Heard::Stopping => self.stop(),
+                Heard::End if self.is_closing() && !self.has_result().await => self.stop(),
                 // An earlier process left it, and this one continues it in a moment.
                 Heard::End if (self.watch.continues)(self.trace.id()) => {
                     self.source = None;
                     tokio::time::sleep(QUIET).await;
                 }
-                Heard::Problem(error) => self.end_with(error.message()),
+                Heard::Problem(error) => self.fail(&error).await,
                 Heard::End => match &mut self.last {
                     Some(last) => {
                         let frame = last.await;
@@ -200,16 +213,36 @@ impl Feed {
                         self.ready.push_back(Arc::new(frame));
                     }
                     None => {
-                        self.has_ended = true;
-                        let cursor = self.position.cursor().to_string();
                         let status = self.trace.standing().await.unwrap_or("unknown");
-                        let data =
-                            json!({"type": "end", "trace_id": self.trace.id(), "status": status, "cursor": cursor});
-                        self.ready.push_back(Arc::new(Frame::new("end", &data)));
+                        self.end_as(status);
                     }
                 },
             }
         }
+    }
+
+    /// What comes next, or that the server stops, where there is a frame for that. Cancel safe.
+    async fn hear_or_stop(&mut self) -> Heard {
+        if self.stopping.is_none() {
+            return self.hear().await;
+        }
+        let mut closing = self.watch.closing.clone();
+        tokio::select! {
+            // What has come before the server stops is told first.
+            biased;
+            heard = self.hear() => heard,
+            _ = closing.wait_for(|is_closing| *is_closing) => Heard::Stopping,
+        }
+    }
+
+    fn stop(&mut self) {
+        self.has_ended = true;
+        self.ready.extend(self.stopping.take().map(Arc::new));
+    }
+
+    /// Returns true if the last frame tells of a run that has ended.
+    async fn has_result(&mut self) -> bool {
+        self.last.is_some() && matches!(self.trace.status().await, Ok(Status::Ended(_)))
     }
 
     /// What comes next. Cancel safe.
@@ -256,6 +289,27 @@ impl Feed {
     /// Whether the server ends, and not what is watched.
     pub fn is_closing(&self) -> bool {
         *self.watch.closing.borrow()
+    }
+
+    /// Ends with the status of the trace.
+    fn end_as(&mut self, status: &str) {
+        self.has_ended = true;
+        let cursor = self.position.cursor().to_string();
+        let data = json!({"type": "end", "trace_id": self.trace.id(), "status": status, "cursor": cursor});
+        self.ready.push_back(Arc::new(Frame::new("end", &data)));
+    }
+
+    /// Ends because the log cannot be read any further. A client that connects again to a damaged log finds the same: it gets an `end`.
+    async fn fail(&mut self, error: &Error) {
+        let status = match self.trace.standing().await {
+            Ok(status) => status,
+            Err(error) if error.kind() == ErrorKind::Damaged => DAMAGED,
+            Err(_) => "unknown",
+        };
+        self.end_with(error.message());
+        if status == DAMAGED || error.kind() == ErrorKind::Damaged {
+            self.end_as(status);
+        }
     }
 
     fn end_with(&mut self, why: &str) {

@@ -1,8 +1,11 @@
 //! The agent core as a tool that other systems call.
 
-use crate::support::{Answer, Place, READS, WRITES};
+use crate::support::{Answer, Place, READS, WRITES, read, read_until, until};
 use mainpath_testkit::model_server::{Answer as Said, Behaviour, ModelServer, Reply};
 use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
 
 const ADDRESS: &str = "/v1/agent_core/execute";
 
@@ -250,4 +253,76 @@ async fn under_one_key_it_is_one_run_and_streamed_it_is_the_same() {
     let result: Value = serde_json::from_str(data).unwrap();
     let first = first.json();
     assert_eq!((&result["outputs"], &result["trace_id"]), (&first["outputs"], &first["trace_id"]));
+}
+
+/// A script that takes longer than the server is there.
+const LATE: &str = "[[turn]]\ndelay_ms = 60000\nfinal = \"Late.\"\n";
+
+/// The traces that run now, of a request with these words.
+async fn running(place: &Place, task: &str) -> Option<String> {
+    let running = place.get("/api/traces/running").await.json();
+    let rows = running["traces"].as_array()?.iter();
+    let row = rows.into_iter().find(|row| row["task"].as_str().is_some_and(|known| known.contains(task)))?;
+    row["trace_id"].as_str().map(String::from)
+}
+
+/// Sends a request that waits. Returns its connection and its trace.
+async fn waits(place: &Place, task: &str, headers: &[String]) -> (TcpStream, String) {
+    let mut body = prompt(&place.model(LATE), json!({}));
+    body["prompt"] = task.into();
+    let headers = [&[place.bearer()], headers].concat();
+    let stream = place.send("POST", ADDRESS, &headers, &body.to_string()).await;
+    let trace = until("the run", async || running(place, task).await).await;
+    (stream, trace)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_is_answered_when_the_server_stops_and_the_work_is_not_doubled() {
+    let place = Place::with(|settings| settings.rest = Duration::from_millis(500)).await;
+    let (mut plain, first) = waits(&place, "Say one.", &[]).await;
+    let (mut streamed, second) = waits(&place, "Say two.", &["accept: text/event-stream".into()]).await;
+    let key = "idempotency-key: order-9".to_string();
+    let (mut keyed, third) = waits(&place, "Say three.", std::slice::from_ref(&key)).await;
+    read_until(&mut streamed, "event: open").await;
+    let dir = place.end().await;
+    let mut text = String::new();
+    plain.read_to_string(&mut text).await.unwrap();
+    let answer = read(&text);
+    assert_eq!((answer.status, answer.json()["type"].clone()), (503, json!("/problems/run-cut-off")), "{text}");
+    assert_eq!((answer.header("x-should-retry"), answer.header("mainpath-trace")), (Some("false"), Some(&*first)));
+    assert!(answer.json()["detail"].as_str().unwrap().contains(&first), "{text}");
+    let mut text = String::new();
+    streamed.read_to_string(&mut text).await.unwrap();
+    assert!(text.contains("event: problem\n") && text.contains("/problems/run-cut-off"), "{text}");
+    assert!(text.contains(&second) && !text.contains("event: result"), "{text}");
+    let mut text = String::new();
+    keyed.read_to_string(&mut text).await.unwrap();
+    let answer = read(&text);
+    let wanted = (503, Some("1"), None);
+    assert_eq!((answer.status, answer.header("retry-after"), answer.header("x-should-retry")), wanted, "{text}");
+    // The next start continues the run under a key alone.
+    let marks = std::fs::read_to_string(dir.path().join("home/server/running.log")).unwrap();
+    let depends = |trace: &str| {
+        let mut lines = marks.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+        lines.any(|words| words.len() == 3 && words[0] == "@" && words[2] == trace)
+    };
+    assert_eq!([&first, &second, &third].map(|trace| depends(trace)), [true, true, false], "{marks}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_whose_caller_goes_away_is_left_to_the_next_start() {
+    let place = Place::with(|settings| settings.rest = Duration::from_millis(500)).await;
+    let marks = place.dir.path().join("home/server/running.log");
+    for (task, accept) in [("Say one.", "accept: application/json"), ("Say two.", "accept: text/event-stream")] {
+        let (mut stream, trace) = waits(&place, task, &[accept.into()]).await;
+        if accept.ends_with("stream") {
+            read_until(&mut stream, "event: open").await;
+        }
+        drop(stream);
+        let is_free =
+            async || std::fs::read_to_string(&marks).unwrap().contains(&format!("@ - {trace}\n")).then_some(());
+        until("its mark", is_free).await;
+        assert!(running(&place, task).await.is_some(), "it continues");
+    }
+    place.end().await;
 }

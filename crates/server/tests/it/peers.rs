@@ -4,6 +4,7 @@ use crate::support::{Place, READS, WRITES};
 use mainpath_server::Scope;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
+use tokio::io::AsyncReadExt;
 
 fn events(part: &Value) -> Vec<u64> {
     part["events"].as_array().unwrap().iter().map(|event| event["id"].as_u64().unwrap()).collect()
@@ -35,6 +36,20 @@ async fn a_log_is_given_from_any_event_on_and_what_is_new_can_be_waited_for() {
     assert_eq!(renamed.status, 202, "{}", renamed.body);
     assert!(!events(&part.json()).is_empty() && began.elapsed() < Duration::from_secs(15), "{}", part.body);
     place.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_waits_for_new_events_is_answered_when_the_server_stops() {
+    let place = Place::start().await;
+    let trace = place.run(READS).await;
+    let (path, headers) = (format!("/api/traces/{trace}/log?after=1000"), [place.bearer(), "prefer: wait=600".into()]);
+    let mut waits = place.send("GET", &path, &headers, "").await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let began = Instant::now();
+    let _dir = place.end().await;
+    let mut text = String::new();
+    waits.read_to_string(&mut text).await.unwrap();
+    assert!(text.starts_with("HTTP/1.1 200 ") && began.elapsed() < Duration::from_secs(30), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
