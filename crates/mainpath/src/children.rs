@@ -38,6 +38,7 @@ impl ChildSpecs for Kin {
             skills: self.shelf.as_ref(),
             models: self.models.registry(),
             rules: &spec.rules,
+            keys: &self.models,
         };
         let mut child = preset.child(&bounded(&parent, asked.mode), run, basis).map_err(ChildError::host)?;
         if asked.agent_type.is_none() && asked.mode == ChildMode::Delegate {

@@ -217,19 +217,14 @@ impl Host {
     #[cfg(feature = "home")]
     pub fn bind_keys(&self, typed: Option<&str>) {
         let set = env("MAINPATH_MODEL");
-        self.inner.models.bind_keys(self.configured_models().chain(set.as_deref()).chain(typed));
-    }
-
-    fn configured_models(&self) -> impl Iterator<Item = &str> {
-        let config = &self.home().config;
-        config.model.iter().chain(&config.fallback).map(String::as_str)
+        self.inner.models.bind_keys(self.home().configured_models().chain(set.as_deref()).chain(typed));
     }
 
     /// Returns true if any caller may name this model: its provider is known, or the owner configured it. Other names choose where a
     /// conversation goes (an address), or which file or trace is read (a script, a recording).
     pub fn is_model_of_owner(&self, model: &str) -> bool {
         let set = env("MAINPATH_MODEL");
-        let mut configured = self.configured_models().chain(set.as_deref());
+        let mut configured = self.home().configured_models().chain(set.as_deref());
         let place = self.inner.models.registry().place_of(model);
         // A name of no known form is refused with its reason later.
         matches!(place, None | Some(ModelPlace::Provider)) || configured.any(|known| known.trim() == model.trim())
@@ -237,7 +232,8 @@ impl Host {
 
     pub(crate) fn basis<'a>(&'a self, rules: &'a RunRules) -> Basis<'a> {
         let skills = self.skills();
-        Basis { home: self.home(), tools: self.tools(), skills, models: self.inner.models.registry(), rules }
+        let keys = self.models();
+        Basis { home: self.home(), tools: self.tools(), skills, models: keys.registry(), rules, keys }
     }
 
     /// The skills that its agents can have; nothing if it was not given any ([`HostBuilder::skills`](crate::HostBuilder::skills)).

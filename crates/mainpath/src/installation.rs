@@ -1,6 +1,6 @@
 //! What agents are run with on this machine: the parts, put together as the files of its home say.
 
-use crate::agent::{Basis, Recorded, check_model};
+use crate::agent::{Basis, Recorded, check_model, env};
 use crate::backtest::PastJudge;
 use crate::children::Kin;
 use crate::experience::{Experienced, Experiences, Lookup, Meaning, offer, scoring, with_experience};
@@ -21,9 +21,16 @@ use mainpath_runtime::{
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{Scheduler, Store};
 use mainpath_tools::{Planned, Tools, Workspace};
-use mainpath_types::{ApprovalMode, Decision, RunRules, Spec};
+use mainpath_types::{ApprovalMode, Decision, Principal, RunRules, Spec};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// Binds the keys of this machine to the owner: to servers whose address the configuration or `MAINPATH_MODEL` names, or that the owner
+/// names or named. A trace may have a model that a caller of the server named.
+fn bind_keys_to(models: &EnvModels, owner: &Principal, home: &Home) {
+    let set = env("MAINPATH_MODEL");
+    models.bind_keys_to(owner, home.configured_models().chain(set.as_deref()));
+}
 
 /// The parts of this machine's installation: its logs, models, tools, rules, hooks and secrets. Clones are the same parts.
 #[derive(Clone)]
@@ -83,6 +90,7 @@ impl Installation {
     fn on(logs: Logs) -> Result<Installation, Error> {
         let home = &logs.home;
         let models = Arc::new(EnvModels::new(Arc::new(home.registry()?)));
+        bind_keys_to(&models, &logs.scope.principal, home);
         let sources = Sources::new(home);
         let launcher = launcher::own();
         let (client, secret) = (Client::new(&home.config.net), |name: &str| home.secret(name));
@@ -180,7 +188,7 @@ impl Installation {
         let Timeouts { first_byte, idle } = self.models.registry().timeouts();
         let timeouts =
             Timeouts { first_byte: given.first_byte.unwrap_or(first_byte), idle: given.idle.unwrap_or(idle) };
-        self.models = Arc::new(EnvModels::new(Arc::new(self.models.registry().clone().with_timeouts(timeouts))));
+        self.models = Arc::new(self.models.with_registry(self.models.registry().clone().with_timeouts(timeouts)));
         self
     }
 
@@ -200,7 +208,8 @@ impl Installation {
     /// What specs are made from here.
     pub(crate) fn basis(&self) -> Basis<'_> {
         let (home, skills) = (&self.logs.home, self.shelf.as_ref());
-        Basis { home, tools: &self.tools, skills, models: self.models.registry(), rules: &self.sources.run }
+        let keys = &*self.models;
+        Basis { home, tools: &self.tools, skills, models: keys.registry(), rules: &self.sources.run, keys }
     }
 
     /// Why a rule denies a call with these arguments to an agent of this spec, in a sentence; `None` if none does. Errors: its rules or

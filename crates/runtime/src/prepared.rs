@@ -63,7 +63,7 @@ impl PreparedModel {
     }
 
     fn made(config: &Config, spec: &Spec) -> Result<PreparedModel, NoModel> {
-        let provider = config.models.find(&spec.model)?;
+        let provider = config.models.find_for(spec)?;
         let text = text_form(spec, &*provider);
         let head = request_head(spec, text);
         Ok(PreparedModel { frames: Frames::new(provider.codec(), &head), head, provider, text })

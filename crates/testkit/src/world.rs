@@ -116,6 +116,7 @@ impl World {
         let (price, context_window) = (spec.price, window / 2 + 100);
         let other = |model: &str| Fallback {
             model: model.into(),
+            model_by: None,
             context_window,
             reserved_output: 32,
             price,

@@ -1,8 +1,8 @@
 //! What an agent is: it enters a trace by event and changes only at a turn boundary.
 
 use crate::{
-    Access, AppliedPreset, Copied, Effort, Limits, ListedSkill, Price, Relations, RunMode, RunRules, SELECT_SKILLS,
-    SkillShown, SkillTerms, SummaryMode, ToolSpec,
+    Access, AppliedPreset, Copied, Effort, Limits, ListedSkill, Price, Principal, Relations, RunMode, RunRules,
+    SELECT_SKILLS, SkillShown, SkillTerms, SummaryMode, ToolSpec,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,6 +12,10 @@ use serde::{Deserialize, Serialize};
 pub struct Spec {
     /// The model in Mainpath's notation, such as `openai-compatible:http://127.0.0.1:8080/v1#name` or `scripted`.
     pub model: String,
+    /// The owner, if they named the model by its address: a key of this machine goes there for nobody else. Logs of older versions do not
+    /// have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_by: Option<Principal>,
     /// The system text.
     #[serde(default)]
     pub instructions: String,
@@ -165,6 +169,7 @@ impl Spec {
     pub fn new(model: impl Into<String>, profile: Profile) -> Spec {
         Spec {
             model: model.into(),
+            model_by: None,
             instructions: String::new(),
             tools: Vec::new(),
             allowed_tools: Vec::new(),
@@ -214,6 +219,7 @@ impl Spec {
         let mut spec = self.clone();
         if let Some(other) = which.checked_sub(1).and_then(|which| self.fallback.get(which)) {
             spec.model.clone_from(&other.model);
+            spec.model_by.clone_from(&other.model_by);
             spec.context_window = other.context_window;
             spec.reserved_output = other.reserved_output;
             spec.price = other.price;
@@ -279,6 +285,9 @@ pub enum Dialect {
 pub struct Fallback {
     /// The model in Mainpath's notation.
     pub model: String,
+    /// As of the spec: see [`Spec::model_by`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_by: Option<Principal>,
     /// Its window in tokens.
     pub context_window: u32,
     /// The part of the window kept free for the answer.

@@ -131,11 +131,17 @@ impl Chat<'_> {
         };
         match known {
             Some(row) => {
-                let model = self.model.get_or_insert_with(|| row.model.clone());
+                let (log, ..) = self.app.logs.read(&row.trace).await?;
+                let by = spec_of(&log).and_then(|spec| spec.model_by.as_ref());
+                let has_address = self.app.models.registry().named_origin(&row.model).is_some();
+                // A new conversation keeps the model, but for an address that somebody else named.
+                if !has_address || by == Some(&self.app.logs.scope.principal) {
+                    self.model.get_or_insert_with(|| row.model.clone());
+                }
                 eprintln!(
                     "continuing {} with {}; /new starts a new conversation",
                     one_line(&name(&row)),
-                    one_line(model)
+                    one_line(self.model.as_ref().unwrap_or(&row.model))
                 );
             }
             None => {

@@ -77,6 +77,56 @@ fn an_address_that_a_request_names_gets_no_key_and_a_configured_one_does() {
 }
 
 #[test]
+fn a_command_that_continues_a_trace_sends_no_key_to_an_address_that_a_request_named() {
+    let place = Place::new();
+    let theirs = server(|_| Answer::text("Theirs.").into());
+    let served = serve_with(&place, &[]);
+    let body = json!({"task": "hi", "model": theirs.model()}).to_string();
+    let begun = served.ask("POST", "/api/traces", "prefer: wait=20\r\n", &body).1;
+    let trace = begun["trace_id"].as_str().unwrap();
+    drop(served);
+    let sent_by = |to: &ModelServer, args: &[&str]| -> Vec<Option<String>> {
+        let before = to.requests().len();
+        let mut command = place.command(args);
+        command.env("MAINPATH_API_KEY", KEY);
+        let done = finish(command, None);
+        let requests = to.requests();
+        let new = requests[before..].iter().map(|request| request.header("authorization").map(String::from));
+        let new: Vec<_> = new.collect();
+        assert!(!new.is_empty(), "{args:?} asks the model: {done:#?}");
+        new
+    };
+    for args in [
+        &["run", "--trace", trace, "more"][..],
+        &["regenerate", trace],
+        &["fork", trace, "other"],
+        &["reflect", trace],
+        &["run", "--yes", "--trace", trace, "and more"],
+    ] {
+        let sent = sent_by(&theirs, args);
+        assert!(sent.iter().all(Option::is_none), "{args:?}: {sent:?}");
+    }
+    // Once the owner types the address it is theirs, in this call and later.
+    let key = Some(format!("Bearer {KEY}"));
+    let typed = ["run", "--trace", trace, "--model", &theirs.model(), "typed"];
+    assert_eq!(sent_by(&theirs, &typed), std::slice::from_ref(&key));
+    assert_eq!(sent_by(&theirs, &["run", "--trace", trace, "again"]), std::slice::from_ref(&key));
+    let own = server(|_| Answer::text("Mine.").into());
+    assert_eq!(sent_by(&own, &["run", "--model", &own.model(), "x"]), std::slice::from_ref(&key));
+    assert_eq!(sent_by(&own, &["run", "-c", "y"]), std::slice::from_ref(&key));
+    // A request to the agent core is not typed, also where it is a program.
+    let answer = json!({"type": "final", "answer": "Theirs."}).to_string();
+    let other = server(move |_| Answer::text(&answer).into());
+    let config = json!({"model": other.model(), "max_steps": 2, "allowed_tools": []});
+    let mut command = place.command(&["agent-core"]);
+    command.env("MAINPATH_API_KEY", KEY);
+    let done = finish(command, Some(json!({"config": config, "prompt": "hi"}).to_string().as_bytes()));
+    assert_eq!(done.code, 0, "{done:#?}");
+    let sent = sent_by(&other, &["run", "-c", "z"]);
+    assert!(sent.iter().all(Option::is_none), "{sent:?}");
+}
+
+#[test]
 fn an_mcp_client_names_no_address_and_no_folder_outside() {
     let place = Place::new();
     let theirs = theirs();

@@ -18,6 +18,7 @@ fn with_fallback(models: &[(&str, u32)]) -> Agent {
     let price = Price { input: 1_000_000, ..Price::default() };
     let other = |(model, window): &(&str, u32)| Fallback {
         model: (*model).into(),
+        model_by: None,
         context_window: *window,
         reserved_output: 32,
         price,

@@ -3,6 +3,7 @@
 use crate::Home;
 use crate::skills::Shelf;
 use mainpath_providers::Registry;
+use mainpath_runtime::EnvModels;
 use mainpath_tools::Tools;
 use mainpath_types::RunRules;
 
@@ -19,4 +20,6 @@ pub(crate) struct Basis<'a> {
     pub models: &'a Registry,
     /// The rules that the caller gives.
     pub rules: &'a RunRules,
+    /// Whose the models are that are named by their address.
+    pub keys: &'a EnvModels,
 }

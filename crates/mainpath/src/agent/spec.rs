@@ -373,8 +373,9 @@ fn system_text(spec: &Spec, home: &Home, notes: &[Note], skills: &str) -> Result
 
 /// Names the model, and what follows from it.
 fn set_model(spec: &mut Spec, model: String, given: &AgentOptions, basis: Basis<'_>) {
-    let Fallback { model, context_window, reserved_output, price, temperature } = on(model, spec.profile, given, basis);
-    (spec.model, spec.price, spec.temperature) = (model, price, temperature);
+    let Fallback { model, model_by, context_window, reserved_output, price, temperature } =
+        on(model, spec.profile, given, basis);
+    (spec.model, spec.model_by, spec.price, spec.temperature) = (model, model_by, price, temperature);
     (spec.context_window, spec.reserved_output) = (context_window, reserved_output);
 }
 
@@ -386,7 +387,8 @@ fn on(model: String, profile: Profile, given: &AgentOptions, basis: Basis<'_>) -
     let of_preset = given.preset.as_ref().and_then(|preset| preset.temperature);
     let usual = of_preset.or(basis.home.config.temperature.map(|wanted| wanted.0)).or(profile.temperature());
     let temperature = given.sampling.temperature.or(usual.filter(|_| !facts.abilities.reasoning));
-    Fallback { model, context_window, reserved_output, price: facts.price.unwrap_or_default(), temperature }
+    let model_by = basis.keys.owner_of(&model);
+    Fallback { model, model_by, context_window, reserved_output, price: facts.price.unwrap_or_default(), temperature }
 }
 
 /// Has a spec work on the model of a preset. Errors: its price is not known, and there is a limit in money.

@@ -200,7 +200,7 @@ impl Lanes<'_> {
         let name = test.file_name().unwrap_or_default().to_string_lossy();
         let mut spec = self.spec(spec, folder)?;
         mark_live_test(&mut spec, &name);
-        app.models.find(&spec.model).map_err(|error| Error::invalid(error.to_string()))?;
+        app.models.find_for(&spec).map_err(|error| Error::invalid(error.to_string()))?;
         let mut said = said.into_iter();
         let Some(first) = said.next() else {
             return Err(Error::invalid("the recording does not begin with what was said to the agent"));

@@ -35,6 +35,7 @@ pub fn spec_at(events: &[Event], until: EventId) -> Result<&Spec, Error> {
 /// Whether a model is asked the same under both, and its answers are so what they would be.
 pub(super) fn asks_the_same(one: &Spec, other: &Spec) -> bool {
     let asked = |spec: &Spec| Spec {
+        model_by: None,
         rules: RunRules::default(),
         mode: Default::default(),
         mode_for: None,

@@ -16,7 +16,7 @@ use crate::trace::{Read, Restore};
 use crate::trial::mark_what_if;
 use crate::{Error, ErrorKind, Installation, Outcome, Trace, launcher};
 use mainpath_core::{Run, State, apply};
-use mainpath_runtime::{EnvModels, Mail, Models, new_trace_id};
+use mainpath_runtime::{Mail, Models, new_trace_id};
 use mainpath_store::scheduler::system_clock;
 use mainpath_types::{
     Access, ApprovalMode, Copied, EffectClass, EventId, EventKind, FinishReason, Limits, MessageMode, Millis, Part,
@@ -314,10 +314,10 @@ impl Again<'_> {
         outcome.not_restored = copy_as_it_was(original, &folder, restore, app.logs.scoped(), &what.stop).await?;
         // A turn that is text is asked for as text: what was recorded is a turn already.
         let first = first.filter(|_| what.spec.protocol != Protocol::Json);
-        let models = Arc::new(EnvModels::new(Arc::new(app.models.registry().clone())));
-        for model in std::iter::once(&what.spec.model).chain(what.spec.fallback.iter().map(|other| &other.model)) {
-            let then = app.models.find(model).map_err(|error| Error::invalid(error.to_string()))?;
-            models.add(model, Arc::new(FirstRecorded { first: Mutex::new(first.clone()), then }));
+        let models = Arc::new(app.models.with_registry(app.models.registry().clone()));
+        for spec in (0..=what.spec.fallback.len()).map(|which| what.spec.on_model(which)) {
+            let then = app.models.find_for(&spec).map_err(|error| Error::invalid(error.to_string()))?;
+            models.add(&spec.model, Arc::new(FirstRecorded { first: Mutex::new(first.clone()), then }));
         }
         let answers = Arc::new(OnlyInCopy { live: what.live, ..OnlyInCopy::default() });
         let host = copied_host(app, models, &answers)?;
