@@ -52,7 +52,7 @@ pub use files::{FilesStore, Following, JournalTimes, Options};
 pub use line::{HeadHash, Salts};
 pub use log::read_file;
 pub use memory::MemoryStore;
-pub use private::{create_private, create_private_parent, write_private};
+pub use private::{create_private, create_private_parent, put_private, write_private};
 #[cfg(any(feature = "faults", feature = "conformance"))]
 pub use raw::Raw;
 pub use regular::{open_regular, read_regular, read_regular_text};

@@ -3,7 +3,7 @@
 use super::changes;
 use super::inner::Inner;
 use super::layout::write_whole;
-use super::record::take_lock;
+use super::record::{Record, take_lock};
 use super::removal::take_out;
 use crate::append::encode_batch;
 use crate::line::HeadHash;
@@ -22,8 +22,11 @@ pub(crate) fn begin(inner: &Inner, tenant: &TenantId, trace: &TraceId, log: &[Ev
         return Err(exists());
     }
     let is_new = layout.make_trace(tenant, trace).map_err(making)?;
+    if let Some(lost) = (!is_new).then(|| layout.lost(tenant, trace)).flatten() {
+        return Err(lost);
+    }
     let dir = layout.trace(tenant, trace);
-    let lock = take_lock(&dir, trace).inspect_err(|_| {
+    let (lock, record) = take_lock(&dir, trace).inspect_err(|_| {
         if is_new {
             let _ = std::fs::remove_dir(&dir);
         }
@@ -37,6 +40,10 @@ pub(crate) fn begin(inner: &Inner, tenant: &TenantId, trace: &TraceId, log: &[Ev
     let encoded = encoded.map_err(|refused| making(io::Error::other(refused.to_string())))?;
     let bytes = encoded.map_or_else(Vec::new, |(bytes, _)| bytes);
     let written = write_whole(&path, &bytes, true).and_then(|()| layout.place(tenant, trace)).map_err(making);
+    if written.is_ok() && !log.is_empty() {
+        // The next owner writes it as well.
+        let _ = Record { begun: true, ..record }.write(&lock);
+    }
     if written.is_err() && path.try_exists().is_ok_and(|is_there| !is_there) {
         // Nothing of it is left, as nobody was told that it began.
         let _ = take_out(layout, tenant, trace);

@@ -1,7 +1,8 @@
 //! Blobs: content under its hash.
 
-use super::layout::{Layout, make_dir_durably, open_or_make, sync_dir, write_whole};
+use super::layout::{Layout, make_dir_durably, sync_dir, write_whole};
 use crate::checks::{blob_hash, check_blob, hash_text};
+use crate::private::open_or_make;
 use crate::regular::read_regular;
 use crate::report::BlobFault;
 use crate::store::StoreError;

@@ -3,7 +3,8 @@
 //! cannot say is said to be unknown.
 
 use super::bytes::bytes_from;
-use super::layout::{Layout, open_or_make};
+use super::layout::Layout;
+use crate::private::open_or_make;
 use crate::store::StoreError;
 use mainpath_types::{TenantId, TraceId};
 use std::collections::{BTreeSet, HashSet};

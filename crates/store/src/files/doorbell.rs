@@ -1,6 +1,6 @@
 //! The doorbell: a file to which every poster adds the name of the trace that got mail. Only a hint, never the truth.
 
-use super::layout::open_or_make;
+use crate::private::open_or_make;
 use crate::wake::Wake;
 use mainpath_types::{TenantId, TraceId};
 use std::fs::File;

@@ -5,11 +5,12 @@
 
 use super::bytes::bytes_from;
 use super::disk::Disk;
-use super::layout::{Layout, open_or_make, open_to_append, sync_dir};
+use super::layout::{Layout, open_to_append, sync_dir};
 use super::record::{cut_tail, try_lock};
 use super::removed::{self, Removed};
 use crate::line::{Bad, Head, HeadHash};
 use crate::log;
+use crate::private::open_or_make;
 use crate::store::StoreError;
 use mainpath_types::{EventId, TenantId, TraceId};
 use rustix::fs::{FlockOperation, flock};

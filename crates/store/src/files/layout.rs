@@ -1,5 +1,6 @@
 //! Where everything lies, and how folders and files are made.
 
+use super::record::Record;
 use crate::checks::{OWN_FILES, newest_first, other_than_file};
 use crate::store::{StoreError, TraceEntry};
 use mainpath_types::{Millis, TenantId, TraceId};
@@ -77,13 +78,15 @@ impl Layout {
         })
     }
 
-    /// That the log of a trace cannot be read as a file, or is missing though its views are there: they are written after it and go with it.
+    /// The problem of a trace whose log is not a file, or is missing although the trace had one: its owners recorded that it has begun, or its
+    /// views are there, which are written after it.
     pub fn lost(&self, tenant: &TenantId, trace: &TraceId) -> Option<StoreError> {
         if let Some(error) = self.not_a_file(tenant, trace) {
             return Some(error);
         }
         let folder = self.trace(tenant, trace);
-        let is_lost = folder.join("meta.json").exists() && !self.log(tenant, trace).exists();
+        let had_log = || Record::of(&folder).has_begun() || folder.join("meta.json").exists();
+        let is_lost = !self.log(tenant, trace).exists() && had_log();
         is_lost.then(|| StoreError::LogMissing { trace: trace.clone(), folder: folder.display().to_string() })
     }
 
@@ -205,8 +208,7 @@ fn each_entry(dir: &Path, mut each: impl FnMut(&[u8])) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a folder for its owner only; one that is there already is as good.
-/// Makes a folder; whether there was none.
+/// Makes a folder for its owner only; whether there was none.
 fn make_dir(dir: &Path) -> io::Result<bool> {
     match DirBuilder::new().mode(0o700).create(dir) {
         Ok(()) => Ok(true),
@@ -228,12 +230,7 @@ pub(crate) fn sync_dir(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()
 }
 
-/// To read and append; made if it is not there.
-pub(crate) fn open_or_make(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)
-}
-
-/// The same of a file beside the log of a trace. Errors: it is a link, which may lead anywhere.
+/// To read and append a file beside the log of a trace; made if it is not there. Errors: it is a link, which may lead anywhere.
 pub(crate) fn open_beside(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true).mode(0o600).custom_flags(OFlags::NOFOLLOW.bits().cast_signed());

@@ -118,6 +118,11 @@ impl Owned {
         state.is_grown = true;
         // Written when the lock is given up. After a crash before that the next owner only syncs once more than it must.
         state.record.placed |= self.placed.load(Ordering::Relaxed);
+        if !state.record.begun {
+            state.record.begun = true;
+            // Once in the life of a trace. If it fails, the record that is written when the lock is given up has it.
+            let _ = state.lock.as_ref().map(|lock| state.record.write(lock));
+        }
         state.rest();
     }
 

@@ -3,13 +3,13 @@
 use super::bytes::bytes_between;
 use super::changes;
 use super::inner::Inner;
-use super::layout::open_or_make;
 use super::owned::{Commit, Owned, State};
 use super::record::{Record, cut_tail, named, take_lock};
 use crate::append::Tip;
 use crate::checks::other_than_file;
 use crate::line::HeadHash;
 use crate::log;
+use crate::private::open_or_make;
 use crate::store::{Lease, Opened, Owner, ReadLog, StoreError, TailCutInfo};
 use mainpath_types::{TenantId, TraceId};
 use rustix::fs::{FlockOperation, flock};

@@ -1,6 +1,6 @@
 //! `owner.lock`: locked by the owner of a trace, and what it says.
 
-use super::layout::open_or_make;
+use crate::private::open_or_make;
 use crate::regular::open_regular;
 use crate::store::{Damage, Owner, ReadLog, StoreError};
 use crate::strict::is_strict;
@@ -20,6 +20,8 @@ pub(crate) struct Record {
     pub pid: u32,
     /// Whether the trace's folder and log are known to be durable.
     pub placed: bool,
+    /// True once the log has an event: a log that is missing later was removed. Older versions do not write it.
+    pub begun: bool,
     /// Where the log ended when an owner that had written to it gave it free. No line follows the last one whose `prev` would
     /// hold its head: this does.
     pub head: EventId,
@@ -31,6 +33,11 @@ impl Record {
     /// What a trace's folder says; nothing where it says nothing.
     pub fn of(dir: &Path) -> Record {
         open_regular(&dir.join("owner.lock")).map(|file| Record::read(&file)).unwrap_or_default()
+    }
+
+    /// Returns true if the trace had a log with events.
+    pub fn has_begun(&self) -> bool {
+        self.begun || self.placed || self.head > 0
     }
 
     /// Notes that a log has lost its end, where it has fewer events than when its last writer left it. Nothing is written to such a

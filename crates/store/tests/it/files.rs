@@ -236,6 +236,37 @@ async fn a_lease_writes_its_own_trace_whichever_store_is_asked() {
 }
 
 #[tokio::test]
+async fn a_log_that_was_removed_is_missing_and_a_folder_that_never_had_one_is_no_trace() {
+    let (home, scope) = (Home::new(), Scope::local());
+    let other = FilesStore::open(home.dir.path(), Options::default()).unwrap();
+    let [driven, rested, made, empty] = ["driven", "rested", "made", "empty"].map(|id| id.parse::<TraceId>().unwrap());
+    let lease = home.store.lease(&scope, &driven, true).await.unwrap().lease;
+    assert_eq!(home.store.append(&lease, 0, events(1, 1)).await, Appended::Committed { head: 1 });
+    let rests = home.store.lease(&scope, &rested, true).await.unwrap().lease;
+    assert_eq!(home.store.append(&rests, 0, events(1, 1)).await, Appended::Committed { head: 1 });
+    drop(rests);
+    home.store.begin(&scope, &made, events(1, 2)).await.unwrap();
+    drop(home.store.lease(&scope, &empty, true).await.unwrap().lease);
+    for trace in [&driven, &rested, &made, &empty] {
+        std::fs::remove_file(home.store.trace_dir(&scope.tenant, trace).join("events.jsonl")).unwrap();
+        let read = other.read(&scope, trace, 1).await;
+        if *trace == empty {
+            assert!(matches!(read, Err(StoreError::NotFound { .. })), "{read:?}");
+            continue;
+        }
+        assert!(matches!(read, Err(StoreError::LogMissing { .. })), "{trace}: {read:?}");
+        assert!(other.lost(&scope, trace).is_some());
+        let begun = other.begin(&scope, trace, events(1, 1)).await;
+        let refused = matches!(begun, Err(StoreError::LogMissing { .. }));
+        assert!(refused, "{trace}: a new log would hide that the old one is missing: {begun:?}");
+        if *trace != driven {
+            let leased = other.lease(&scope, trace, true).await;
+            assert!(matches!(leased, Err(StoreError::LogMissing { .. })), "{trace}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn errors_say_what_and_where() {
     let home = Home::new();
     let file = home.dir.path().join("file");
