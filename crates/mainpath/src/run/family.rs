@@ -3,7 +3,7 @@
 use super::telling::Telling;
 use crate::event::RunEvent;
 use crate::watching::{Seen, WatchFrom, Watching, goes_on};
-use crate::{Error, Trace};
+use crate::{Error, ErrorKind, Trace};
 use futures_util::future::select_all;
 use mainpath_core::pending;
 use mainpath_runtime::{Live, Phase, Waiting, Watcher};
@@ -125,7 +125,7 @@ impl Family {
             }
             Seen::Closed(trace) => drop(self.members.remove(&trace)),
             Seen::Damaged { trace, problem } => {
-                self.queue.push_back(Err(Error::failed(format!("{trace}: {problem}"))));
+                self.queue.push_back(Err(Error::new(ErrorKind::Damaged, format!("{trace}: {problem}"))));
                 self.ended = true;
             }
             Seen::Quiet { is_driven } => {

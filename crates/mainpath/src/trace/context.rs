@@ -2,7 +2,7 @@
 
 use super::handle::Trace;
 use super::read::ReadTrace;
-use crate::Error;
+use crate::{Error, ErrorKind};
 use mainpath_core::{Bodies, Item, Layout, Section, Shown, State, apply, fixed_parts, layout};
 use mainpath_runtime::sent::{SentRequest, sent};
 use mainpath_types::{CutCause, Event, EventId, EventKind, ListedSkill, Seq, Spec, TraceId};
@@ -154,7 +154,10 @@ impl<'a> Look<'a> {
         let (known, later) = events.split_at(upto);
         let mut state = State::new(trace.clone());
         known.iter().for_each(|event| apply(&mut state, event));
-        let nothing = || Error::failed(format!("{trace} has no messages yet"));
+        let nothing = || match &of.log.damage {
+            Some(damage) => Error::new(ErrorKind::Damaged, format!("the log of {trace} is damaged: {damage}")),
+            None => Error::new(ErrorKind::Refused, format!("{trace} has no messages yet")),
+        };
         let layout = layout(&state).filter(|_| !state.tree.is_empty()).ok_or_else(nothing)?;
         let event = state.coming_spec().map(|spec| spec.event);
         let spec = known.iter().rev().find_map(|one| match &one.kind {

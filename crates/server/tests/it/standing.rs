@@ -31,8 +31,6 @@ async fn a_log_that_was_changed_or_removed_by_hand_is_damaged_wherever_one_looks
             let trace = place.run(READS).await;
             assert_eq!(listed(&place, "", &trace).await, "completed");
             let path = file(&place, &trace, "events.jsonl");
-            // Views are written where a run rests; of a trace without any, nothing is known once its log is gone.
-            std::fs::write(file(&place, &trace, "meta.json"), "{}").unwrap();
             let log = std::fs::read_to_string(&path).unwrap();
             match spoil(&log) {
                 Some(log) => std::fs::write(&path, log).unwrap(),
@@ -60,6 +58,41 @@ async fn a_log_that_was_changed_or_removed_by_hand_is_damaged_wherever_one_looks
             std::fs::write(&path, log).unwrap();
             assert_eq!(detail().await.json()["status"], "completed", "{what}");
             assert_eq!(listed(&place, "", &trace).await, "completed", "{what}");
+        }
+    }
+    place.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trace_that_cannot_be_read_is_no_failure_of_the_server_and_its_stream_ends() {
+    let place = Place::start().await;
+    let first = |log: &str| Some(log.replacen('{', "[", 1));
+    let middle = |log: &str| Some(log.replacen("Look around.", "Look aground", 1));
+    let removed = |_: &str| None;
+    let spoilt: [Spoilt<'_>; 3] = [("first line", &first), ("middle", &middle), ("removed", &removed)];
+    for (what, spoil) in spoilt {
+        let trace = place.run(READS).await;
+        let path = file(&place, &trace, "events.jsonl");
+        match spoil(&std::fs::read_to_string(&path).unwrap()) {
+            Some(log) => std::fs::write(&path, log).unwrap(),
+            None => std::fs::remove_file(&path).unwrap(),
+        }
+        let paths = ["", "/approvals", "/questions", "/tree", "/context", "/context?turn=1", "/requests/1", "/stats"];
+        let more = ["/export", "/export?format=html", "/log", "/messages", "/messages?mode=all", "/events", "/verify"];
+        for path in paths.into_iter().chain(more) {
+            let answer = place.get(&format!("/api/traces/{trace}{path}")).await;
+            assert_ne!(answer.status, 500, "{what}: {path}: {}", answer.body);
+            if what == "removed" || what == "first line" && path == "/context" {
+                assert_eq!(answer.status, 409, "{what}: {path}: {}", answer.body);
+                assert_eq!(answer.json()["type"], "/problems/trace-damaged", "{what}: {path}: {}", answer.body);
+            }
+        }
+        if what != "removed" {
+            let accept = [place.bearer(), "accept: text/event-stream".into()];
+            let stream = place.ask("GET", &format!("/api/traces/{trace}/events"), &accept, "").await;
+            let end = stream.body.split("\n\n").filter(|frame| frame.contains("event: ")).last().unwrap().to_string();
+            assert!(stream.body.contains("event: problem\n"), "{what}: {}", stream.body);
+            assert!(end.contains("event: end\n") && end.contains("\"status\":\"damaged\""), "{what}: {}", stream.body);
         }
     }
     place.end().await;
