@@ -7,6 +7,7 @@ mod deps;
 mod lines;
 mod links;
 mod manifests;
+mod modes;
 mod package;
 mod phrases;
 mod reached;
@@ -94,6 +95,10 @@ fn tidy(root: &Path) -> ExitCode {
         let Ok(text) = fs::read_to_string(file) else { continue };
         let name = file.strip_prefix(root).unwrap_or(file).display().to_string();
         check(&name, &text, &mut problems);
+        for (line, call) in modes::found(&name, &text) {
+            let instead = "create_private, put_private or write_private of mainpath-store";
+            problems.push(format!("{name}:{line} leaves the mode to the umask ({call}): use {instead}"));
+        }
     }
     let mut read = documents(root);
     read.extend(files.iter().filter(|file| file.starts_with(root.join("crates/cli/src"))).cloned());

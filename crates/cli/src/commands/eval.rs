@@ -12,6 +12,7 @@ use mainpath::evaluation::{
     CriterionTally, EvalOptions, EvalReport, EvaluatedRun, ScoreKind, ScoreOutcome, find_suite, suite_names,
     suites_folder,
 };
+use mainpath::store::put_private;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -84,7 +85,7 @@ pub async fn eval(args: EvalArgs) -> Result<Exit, Failure> {
     }
     if let Some(file) = &args.html {
         let bad = |error: std::io::Error| Failure::error(format!("--html {}: {error}", file.display()));
-        std::fs::write(file, report.page()).map_err(bad)?;
+        put_private(file, report.page().as_bytes()).map_err(bad)?;
     }
     Ok(if report.passed { Exit::Ok } else { Exit::Error })
 }

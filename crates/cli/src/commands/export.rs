@@ -10,6 +10,7 @@ use clap::{Args, ValueEnum};
 use mainpath::Error;
 use mainpath::providers::history::HistoryFormat;
 use mainpath::runtime::import::Extent;
+use mainpath::store::create_private;
 use mainpath::text::fenced;
 use mainpath::trace::Export;
 use mainpath::types::TraceId;
@@ -151,10 +152,10 @@ fn put(file: &Path, bytes: &[u8], force: bool) -> Result<(), Failure> {
     }
     let write = || -> std::io::Result<()> {
         if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder)?;
+            create_private(folder)?;
         }
         let mut options = std::fs::OpenOptions::new();
-        options.write(true).create_new(found.is_none()).truncate(found.is_some());
+        options.write(true).create_new(found.is_none()).truncate(found.is_some()).mode(0o600);
         options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
         std::io::Write::write_all(&mut options.open(file)?, bytes)
     };

@@ -21,6 +21,7 @@ use mainpath::runtime::new_trace_id;
 use mainpath::sessions::Held;
 use mainpath::skills::preloads;
 use mainpath::spec_of;
+use mainpath::store::create_private;
 use mainpath::store::scheduler::system_clock;
 use mainpath::types::{ApprovalMode, SkillShown, Spec, TraceId};
 use std::path::Path;
@@ -69,7 +70,7 @@ pub async fn begin(
     let demo = args.is_demo;
     let workspace = if demo {
         let folder = app.logs.home.demo_workspace(&trace);
-        std::fs::create_dir_all(&folder)?;
+        create_private(&folder)?;
         folder.canonicalize()?
     } else {
         agent::workspace(args.agent.workspace.as_deref())?

@@ -1,6 +1,7 @@
 //! Results as JUnit XML, as CI systems read it.
 
 use crate::exit::Failure;
+use mainpath::store::put_private;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -20,7 +21,7 @@ pub struct JunitCase {
 /// Writes a suite into a file. Errors: it cannot be written.
 pub fn write_junit(file: &Path, suite: &str, cases: &[JunitCase]) -> Result<(), Failure> {
     let bad = |error: std::io::Error| Failure::error(format!("--junit {}: {error}", file.display()));
-    std::fs::write(file, junit(suite, cases)).map_err(bad)
+    put_private(file, junit(suite, cases).as_bytes()).map_err(bad)
 }
 
 fn junit(suite: &str, cases: &[JunitCase]) -> String {

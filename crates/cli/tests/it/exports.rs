@@ -48,3 +48,27 @@ fn an_export_replaces_a_file_only_when_told_and_writes_through_no_link() {
     }
     assert!(!target.exists() && link.is_symlink());
 }
+
+#[test]
+fn what_holds_words_of_a_run_is_for_its_owner_alone_wherever_it_is_written() {
+    let place = Place::new();
+    place.run_on(&scripted(vec![Answer::text("Done.")]), &["Do it."]);
+    let trace = place.trace();
+    place.ok(&["export", &trace, "--format", "agent-run"]);
+    place.ok(&["export", &trace, "--format", "trace-dir"]);
+    place.ok(&["export", &trace, "--out", "new/log.md"]);
+    place.ok(&["test", "add", &trace, "--name", "one"]);
+    place.ok(&["test", "run", "--junit", "new/junit.xml"]);
+    let mut seen = 0;
+    let mut left = [".agent", ".trace", "new", ".mainpath"].map(|name| place.work.join(name)).to_vec();
+    while let Some(path) = left.pop() {
+        seen += 1;
+        let meta = path.symlink_metadata().unwrap();
+        let wanted = if meta.is_dir() { 0o700 } else { 0o600 };
+        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&meta.permissions()) & 0o777, wanted, "{}", path.display());
+        if meta.is_dir() {
+            left.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        }
+    }
+    assert!(seen > 20, "{seen}");
+}

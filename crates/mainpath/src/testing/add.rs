@@ -13,6 +13,7 @@ use crate::what_if::spec_at;
 use crate::{Error, ErrorKind, Installation};
 use mainpath_core::pending;
 use mainpath_runtime::Waiting;
+use mainpath_store::create_private;
 use mainpath_store::scheduler::system_clock;
 use mainpath_types::{Decision, EventKind, RuleText, Seq, TraceId, format_time, text_of};
 use std::path::{Path, PathBuf};
@@ -184,10 +185,10 @@ fn texts<T: serde::Serialize + serde::de::DeserializeOwned>(
 fn put(tests: &Path, name: &str, parts: &TestParts, placing: &Placing) -> Result<PathBuf, Error> {
     let bad =
         |error: std::io::Error| Error::failed(format!("the test cannot be written to {}: {error}", tests.display()));
-    std::fs::create_dir_all(tests).map_err(bad)?;
+    create_private(tests).map_err(bad)?;
     let part = tempfile::Builder::new().prefix(".part-").tempdir_in(tests).map_err(bad)?;
     let (new, folder) = (part.path().join("new"), tests.join(name));
-    std::fs::create_dir(&new).map_err(bad)?;
+    create_private(&new).map_err(bad)?;
     write(&new, parts, placing)?;
     if folder.symlink_metadata().is_ok() {
         std::fs::rename(&folder, part.path().join("old")).map_err(bad)?;

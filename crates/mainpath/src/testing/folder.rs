@@ -13,7 +13,7 @@ use super::file::{Expectations, ExpectedAnswer, FORMAT, TestFile};
 use super::placing::{FILE, Placing, map_texts};
 use crate::Error;
 use crate::recorded::RecordedStep;
-use mainpath_store::open_regular;
+use mainpath_store::{create_private, open_regular, put_private};
 use mainpath_types::{RuleText, Spec};
 use serde_json::Value;
 use std::io::Read;
@@ -130,7 +130,7 @@ pub(super) fn toml_problem(file: &Path, text: &str, error: &toml::de::Error) -> 
 pub(super) fn write(folder: &Path, parts: &TestParts, placing: &Placing) -> Result<(), Error> {
     let TestParts { file, spec, recording, rules } = parts;
     let put = |name: &str, text: &str| {
-        std::fs::write(folder.join(name), text)
+        put_private(&folder.join(name), text.as_bytes())
             .map_err(|error| Error::failed(format!("{} cannot be written: {error}", folder.join(name).display())))
     };
     let unreadable = |error: &dyn std::fmt::Display| Error::failed(format!("the test cannot be written: {error}"));
@@ -162,7 +162,7 @@ pub(super) fn write(folder: &Path, parts: &TestParts, placing: &Placing) -> Resu
     put("recording.jsonl", &lines)?;
     for (folders, is_wanted) in [("texts", !texts.is_empty()), ("rules", !rules.is_empty())] {
         if is_wanted {
-            std::fs::create_dir(folder.join(folders))?;
+            create_private(&folder.join(folders))?;
         }
     }
     texts.iter().try_for_each(|(name, text)| put(name, text))?;

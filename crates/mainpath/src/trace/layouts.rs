@@ -7,6 +7,7 @@ use crate::text::short;
 use mainpath_core::{Bodies, NodeKind, reopened_text, result_in_words, result_text, serves};
 use mainpath_runtime::artifacts::{self, ArtifactFile};
 use mainpath_runtime::{Hydrated, views};
+use mainpath_store::{create_private, put_private};
 use mainpath_types::{
     BlobHash, CallId, CallResolved, EventKind, Micros, Part, Seq, Usage, WrittenCall, format_time, text_of,
     written_calls,
@@ -45,7 +46,7 @@ impl Export<'_> {
         }
         // Made even where they are empty: who reads the layout expects them.
         for name in ["artifacts", "observations"] {
-            std::fs::create_dir_all(folder.join(name))?;
+            create_private(&folder.join(name))?;
         }
         for event in &self.of.log.events {
             let EventKind::CallResolved(CallResolved { output: Some(output), .. }) = &event.kind else { continue };
@@ -89,7 +90,7 @@ impl Export<'_> {
                 _ => {}
             }
         }
-        std::fs::create_dir_all(folder.join("messages"))?;
+        create_private(&folder.join("messages"))?;
         for message in self.rows(MessagePart { with_all: true, ..MessagePart::default() }).await? {
             let name = message.get("message_id").and_then(Value::as_str).unwrap_or_default();
             put(
@@ -223,11 +224,5 @@ fn calls(seq: Seq, parts: &[Part]) -> Vec<Value> {
 }
 
 fn put(file: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let write = || {
-        if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder)?;
-        }
-        std::fs::write(file, bytes)
-    };
-    write().map_err(|error: std::io::Error| Error::failed(format!("{} cannot be written: {error}", file.display())))
+    put_private(file, bytes).map_err(|error| Error::failed(format!("{} cannot be written: {error}", file.display())))
 }
