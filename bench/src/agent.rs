@@ -96,8 +96,7 @@ impl Agents {
             launcher: Launcher::current_exe(),
             protected: vec![folder.join("data")],
             policies: Arc::new(move |spec| {
-                let folders =
-                    Folders { workspace: spec.workspace.clone(), home: String::new(), copy_of: String::new() };
+                let folders = Folders { workspace: spec.workspace.clone(), home: String::new(), ..Folders::default() };
                 builtin.of(folders).map(Arc::new).map_err(Unusable::rules)
             }),
             hooks: Hooks::default(),

@@ -42,7 +42,7 @@ pub fn gate(quick: bool) -> Result<Vec<Row>, Fail> {
     let folders = Folders {
         workspace: workspace.root().display().to_string(),
         home: "/home/somebody".into(),
-        copy_of: String::new(),
+        ..Folders::default()
     };
     let began = now();
     let mut policy = Policy::builtin(folders)?;

@@ -172,7 +172,7 @@ impl EnvModels {
         if let Some(provider) = made.get(&name) {
             return Ok(Arc::clone(provider));
         }
-        let provider = self.resolve_keyed(model, keyed).map_err(|error| error.to_string())?;
+        let provider = self.resolve_keyed(model, keyed)?;
         made.insert(name, Arc::clone(&provider));
         Ok(provider)
     }
