@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use mainpath::agent::env;
 use mainpath::home::edit::{below, rewrite};
 use mainpath::providers::{Abilities, LocalServer, ModelFacts, ProviderProfile, Registry, UnknownModel, local_servers};
+use mainpath::store::put_private;
 use mainpath::types::Micros;
 use mainpath::{Error, Home};
 use serde_json::{Value, json};
@@ -112,7 +113,7 @@ fn add(args: &ModelsAddArgs) -> Result<Exit, Failure> {
     let one = toml::Table::from_iter([("model".into(), toml::Value::Array(vec![entry.clone().into()]))]).to_string();
     let read = |text: &str| {
         let folder = tempfile::tempdir()?;
-        std::fs::write(folder.path().join("models.toml"), text)?;
+        put_private(&folder.path().join("models.toml"), text.as_bytes())?;
         Registry::read(folder.path()).map(|_| ()).map_err(|error| Error::failed(error.to_string()))
     };
     rewrite(&file, |old| {

@@ -21,6 +21,7 @@ use mainpath::core::{Bodies, Help, State, lacking, what_helps};
 use mainpath::runtime::{Live, Mail, Phase, Runtime, Waiting, Watcher, views};
 use mainpath::spec_of;
 use mainpath::store::Store;
+use mainpath::store::put_private;
 use mainpath::types::{
     ApprovalGranted, CallId, CallResolved, EventId, EventKind, FinishReason, Seq, Spec, TraceId, Usage,
 };
@@ -271,7 +272,7 @@ impl<'a> Follow<'a> {
             eprintln!("{}", plain(end.answer.trim_end()));
         }
         if let Some(file) = self.output.output.as_ref().filter(|_| end.is_said) {
-            std::fs::write(file, format!("{}\n", end.answer.trim_end())).map_err(|error| {
+            put_private(file, format!("{}\n", end.answer.trim_end()).as_bytes()).map_err(|error| {
                 Failure::error(format!("the answer cannot be written to {}: {error}", file.display()))
             })?;
         }

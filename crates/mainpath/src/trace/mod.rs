@@ -4,6 +4,7 @@ mod approving;
 mod branches;
 mod comparison;
 mod context;
+mod deciding;
 mod erase;
 mod export;
 mod facts;

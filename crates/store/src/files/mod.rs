@@ -446,8 +446,7 @@ impl crate::Raw for FilesStore {
         let path = self.inner.layout.log(tenant, trace);
         if path.exists() {
             // As an editor would: another file in its place.
-            let other = path.with_extension("other");
-            let put = std::fs::write(&other, bytes).and_then(|()| std::fs::rename(&other, &path));
+            let put = crate::write_private(&path, bytes);
             debug_assert!(put.is_ok(), "{put:?}");
         }
     }
