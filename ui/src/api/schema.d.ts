@@ -2538,6 +2538,8 @@ export interface components {
             context_window: number;
             /** @description The model in Mainpath's notation. */
             model: string;
+            /** @description As of the spec: see [`Spec::model_by`]. */
+            model_by?: components["schemas"]["Principal"] | null;
             /**
              * @description What it costs.
              * @default {
@@ -7428,6 +7430,11 @@ export interface components {
             mode_for?: number | null;
             /** @description The model in Mainpath's notation, such as `openai-compatible:http://127.0.0.1:8080/v1#name` or `scripted`. */
             model: string;
+            /**
+             * @description The owner, if they named the model by its address: a key of this machine goes there for nobody else. Logs of older versions do not
+             *     have it.
+             */
+            model_by?: components["schemas"]["Principal"] | null;
             /** @description A name to show. */
             name?: string | null;
             /** @description Whether its commands have a network. */

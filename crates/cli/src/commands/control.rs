@@ -23,9 +23,9 @@ use mainpath::runtime::Mail;
 use mainpath::sessions::sessions;
 use mainpath::store::ReadLog;
 use mainpath::tools::Schema;
-use mainpath::trace::ApprovedFor;
+use mainpath::trace::{ApprovedFor, offered_rule};
 use mainpath::types::{CallId, EffectClass, EventKind, MessageMode, RUN_SCRIPT, ResolveCause, TraceId};
-use mainpath::{Host, Logs, Trace, spec_of};
+use mainpath::{Host, Logs, spec_of};
 use mainpath_server::served_at;
 use std::io::IsTerminal;
 
@@ -278,29 +278,33 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
     }
     let edited = args.arguments.as_deref().map(|arguments| format!(" with {}", gist(arguments)));
     let what = row.map(|row| what(row, &bodies)).unwrap_or_default() + &edited.unwrap_or_default();
-    let (on, is_denied) = (decided_trace(&trace).await?, row.is_some_and(is_denied));
-    match (args.arguments, args.reach) {
-        (_, Reach::Trace | Reach::Always) if is_denied => {
+    let mut rule = None;
+    if args.reach != Reach::Once {
+        if row.is_some_and(is_denied) {
             return Err(Failure::error(format!("call {call} of {trace} was denied; approve it once")));
         }
-        (arguments, Reach::Once) if is_denied => on.approve_denied(call, arguments).await?,
-        (Some(arguments), _) => on.approve_with(call, arguments).await?,
-        (None, Reach::Once) => on.approve(call).await?,
-        (None, reach) => {
-            let narrow = on.approve_for(call, ApprovedFor::Trace).await?;
-            for line in narrow.lines() {
-                out(&format!("rule: {}", one_line(line)))?;
-            }
-            let narrow_line = in_a_line(&narrow);
-            out(&match reach {
-                Reach::Always => {
-                    let file = logs.home.allow_always(&narrow, &trace, call)?;
-                    let file = file.display();
-                    format!("{narrow_line} is allowed in every trace from now on; the rule is in {file}")
-                }
-                Reach::Once | Reach::Trace => format!("{narrow_line} is allowed in {trace}"),
-            })?;
+        rule = Some(offered_rule(&log.events, call).ok_or_else(|| {
+            Failure::error(format!("no narrow rule can cover call {call} of {trace}; approve it once"))
+        })?);
+    }
+    let mail = match row.is_some_and(is_denied) {
+        true => Mail::Reopen { call, arguments: args.arguments },
+        false => Mail::Approve { call, arguments: args.arguments, rule: rule.clone() },
+    };
+    decide(&logs, &trace, mail).await?;
+    if let Some(narrow) = rule {
+        for line in narrow.lines() {
+            out(&format!("rule: {}", one_line(line)))?;
         }
+        let narrow_line = in_a_line(&narrow);
+        out(&match args.reach {
+            Reach::Always => {
+                let file = logs.home.allow_always(&narrow, &trace, call)?;
+                let file = file.display();
+                format!("{narrow_line} is allowed in every trace from now on; the rule is in {file}")
+            }
+            Reach::Once | Reach::Trace => format!("{narrow_line} is allowed in {trace}"),
+        })?;
     }
     decided(&logs, &trace, &format!("approved call {call} of {trace} ({what})"))
 }
@@ -313,9 +317,20 @@ fn is_denied_by_person(log: &ReadLog, call: CallId) -> bool {
     })
 }
 
-/// The trace that a decision is sent to, which tells whether it is what the call came to.
-async fn decided_trace(trace: &TraceId) -> Result<Trace, Failure> {
-    Ok(Host::of(Installation::open()?, None)?.trace(trace).await?)
+/// Sends a decision, and waits until whoever drives the trace has read it. Errors: the call came to something else. Under a wrong
+/// configuration it is sent all the same, and read later.
+async fn decide(logs: &Logs, trace: &TraceId, mail: Mail) -> Result<(), Failure> {
+    let Ok(app) = Installation::open() else { return Ok(logs.send(trace, &mail).await.map(drop)?) };
+    let on = Host::of(app, None)?.trace(trace).await?;
+    match mail {
+        Mail::Approve { call, arguments: Some(arguments), .. } => on.approve_with(call, arguments).await?,
+        Mail::Approve { call, rule: Some(_), .. } => drop(on.approve_for(call, ApprovedFor::Trace).await?),
+        Mail::Approve { call, .. } => on.approve(call).await?,
+        Mail::Reopen { call, arguments } => on.approve_denied(call, arguments).await?,
+        Mail::Deny { call, reason } => on.deny(call, reason).await?,
+        mail => drop(logs.send(trace, &mail).await?),
+    }
+    Ok(())
 }
 
 /// Shows all of a call, and what it runs or where it leads. At a terminal a person who has not seen it yet is asked, unless it is a short
@@ -341,7 +356,7 @@ pub async fn deny(args: DenyArgs) -> Result<Exit, Failure> {
     let (trace, call) = undecided(&logs, args.trace.as_deref(), args.call, Standing::Denied).await?;
     let (_, state, bodies) = logs.read(&trace).await?;
     let what = state.calls.get(call).map(|row| what(row, &bodies)).unwrap_or_default();
-    decided_trace(&trace).await?.deny(call, args.why.or(args.reason)).await?;
+    decide(&logs, &trace, Mail::Deny { call, reason: args.why.or(args.reason) }).await?;
     decided(&logs, &trace, &format!("denied call {call} of {trace} ({what})"))
 }
 

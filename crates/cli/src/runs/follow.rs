@@ -272,7 +272,13 @@ impl<'a> Follow<'a> {
             eprintln!("{}", plain(end.answer.trim_end()));
         }
         if let Some(file) = self.output.output.as_ref().filter(|_| end.is_said) {
-            put_private(file, format!("{}\n", end.answer.trim_end()).as_bytes()).map_err(|error| {
+            // A folder that is not there is a slip.
+            let folder = file
+                .parent()
+                .filter(|folder| !folder.as_os_str().is_empty())
+                .map_or(Ok(()), |folder| folder.metadata().map(drop));
+            let put = folder.and_then(|()| put_private(file, format!("{}\n", end.answer.trim_end()).as_bytes()));
+            put.map_err(|error| {
                 Failure::error(format!("the answer cannot be written to {}: {error}", file.display()))
             })?;
         }

@@ -69,7 +69,13 @@ impl Host {
     /// `playback:TRACE#FILE` with what the file changes. Errors: no such trace, file or model, or no key for it
     /// ([`ErrorKind::Auth`](crate::ErrorKind::Auth)).
     pub async fn prepare_model(&self, model: &str) -> Result<(), Error> {
-        let Some(recorded) = Recorded::of(model)? else { return self.check_model(model) };
+        self.prepare_recording(model).await?;
+        self.check_model(model)
+    }
+
+    /// Adds the model of a name that names a recording. Errors: as [`Host::prepare_model`]'s.
+    pub(crate) async fn prepare_recording(&self, model: &str) -> Result<(), Error> {
+        let Some(recorded) = Recorded::of(model)? else { return Ok(()) };
         let trace = match self.logs().filter(|logs| logs.scope.tenant == self.scope().tenant) {
             Some(logs) => logs.find(Some(recorded.trace)).await?,
             None => {

@@ -66,6 +66,9 @@ pub fn workspace(given: Option<&Path>) -> Result<PathBuf, Error> {
     }
 }
 
+/// Where Mainpath has its copies of workspaces, from the home.
+const OWN_COPIES: &str = ".cache/mainpath";
+
 /// The step of a folder's path in which other programs look for what they run or obey, if there is one: in a hidden folder of the home,
 /// or in one that is guarded in every workspace.
 fn obeyed(folder: &Path) -> Option<String> {
@@ -75,7 +78,7 @@ fn obeyed(folder: &Path) -> Option<String> {
         return Some(name.into());
     }
     let home = std::env::var_os("HOME").and_then(|home| Path::new(&home).canonicalize().ok())?;
-    let below = folder.strip_prefix(&home).ok()?;
+    let below = folder.strip_prefix(&home).ok().filter(|below| !below.starts_with(OWN_COPIES))?;
     let has_repository = folder.ancestors().take_while(|above| **above != *home).any(is_root);
     let name = below.components().next()?.as_os_str().to_string_lossy().into_owned();
     (of_home(&name) && !has_repository).then_some(name)

@@ -28,8 +28,9 @@ impl Agent {
         if let Some(run) = started(host, once, &id).await? {
             return Ok(run);
         }
-        host.prepare_model(model).await?;
+        host.prepare_recording(model).await?;
         let spec = self.spec()?;
+        host.check_model(model)?;
         let mut mail = preloads(&spec, host.skills())?;
         let (skill, task) = said(not_empty("task", task)?, &spec, host.skills())?;
         mail.extend(skill);
@@ -69,8 +70,9 @@ impl Agent {
         if let Some(run) = started(host, once, &id).await? {
             return Ok(run);
         }
-        host.prepare_model(model).await?;
+        host.prepare_recording(model).await?;
         let spec = agent.spec()?;
+        host.check_model(model)?;
         let from = Origin { source: "messages", now: (host.runtime().config().clock)() };
         match import(host.at(&id), &host.runtime().config().vault, spec, messages, from).await {
             Err(RuntimeError::Exists(_) | RuntimeError::Store(StoreError::Exists { .. } | StoreError::Held { .. }))
