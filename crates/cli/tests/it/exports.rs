@@ -52,7 +52,7 @@ fn an_export_replaces_a_file_only_when_told_and_writes_through_no_link() {
 #[test]
 fn what_holds_words_of_a_run_is_for_its_owner_alone_wherever_it_is_written() {
     let place = Place::new();
-    place.run_on(&scripted(vec![Answer::text("Done.")]), &["Do it."]);
+    place.run_on(&scripted(vec![Answer::text("Done.")]), &["Do it.", "--output", "answer.txt"]);
     let trace = place.trace();
     place.ok(&["export", &trace, "--format", "agent-run"]);
     place.ok(&["export", &trace, "--format", "trace-dir"]);
@@ -60,7 +60,7 @@ fn what_holds_words_of_a_run_is_for_its_owner_alone_wherever_it_is_written() {
     place.ok(&["test", "add", &trace, "--name", "one"]);
     place.ok(&["test", "run", "--junit", "new/junit.xml"]);
     let mut seen = 0;
-    let mut left = [".agent", ".trace", "new", ".mainpath"].map(|name| place.work.join(name)).to_vec();
+    let mut left = [".agent", ".trace", "new", ".mainpath", "answer.txt"].map(|name| place.work.join(name)).to_vec();
     while let Some(path) = left.pop() {
         seen += 1;
         let meta = path.symlink_metadata().unwrap();
