@@ -229,6 +229,7 @@ impl Trace {
     /// summarise, a summary would not be shorter, or the run that makes it ended first.
     pub async fn compact(&self, hint: Option<String>) -> Result<(), Error> {
         let refused = |why: &str| Err(Error::new(ErrorKind::Refused, format!("{} {why}", self.id)));
+        self.check_writable().await?;
         let before = self.look().await?;
         let (state, from) = (&before.state, before.log.head + 1);
         if state.tree.head.is_none() {
