@@ -111,6 +111,7 @@ impl Reader {
                     self.piped = at > 0 && matches!(command.kind, NodeKind::Command { .. });
                     self.node(command);
                     self.flow(from..here, here..self.script.commands.len());
+                    self.piped = false;
                 }
             }
             NodeKind::List { items } => items.iter().for_each(|item| self.node(&item.command)),
