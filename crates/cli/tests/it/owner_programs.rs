@@ -177,7 +177,8 @@ fn what_runs_outside_the_sandbox_loads_nothing_from_the_workspace_by_a_variable(
     let mut command = place.command(&["run", "--yes", "-m", &server.model(), "Do it."]);
     command.env("PYTHONPATH", &work);
     let done = finish(command, None);
-    assert_eq!((done.code, place.text("ran").as_str(), pwned(&place).as_str()), (0, "ran\n", ""), "{done:#?}");
+    assert_eq!((done.code, pwned(&place).as_str()), (0, ""), "{done:#?}");
+    assert!(done.err.contains("No module named guard") && place.work.join("ran").exists(), "{done:#?}");
 }
 
 #[test]
