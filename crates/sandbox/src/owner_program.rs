@@ -118,7 +118,7 @@ impl OwnerProgram {
     }
 
     /// Checks that an agent that works in these folders, or in the known workspaces, can change nothing that the command or `env` names, the
-    /// variables that it is given. Returns further variables to start it with: `PATH`, and those of [`LOADERS`] that name such a folder in Mainpath's own
+    /// variables that it is given. Returns further variables to start it with: `PATH`, and those of `LOADERS` that name such a folder in Mainpath's own
     /// environment, without it.
     ///
     /// # Errors

@@ -7,11 +7,6 @@ use mainpath_sandbox::shell_words;
 use std::path::PathBuf;
 
 impl Home {
-    /// The models that the configuration names for agents.
-    pub(crate) fn configured_models(&self) -> impl Iterator<Item = &str> {
-        self.config.model.iter().chain(&self.config.fallback).map(String::as_str)
-    }
-
     /// Where the owner's key lies, or would: beside `config.toml`.
     pub fn signing_key(&self) -> PathBuf {
         self.config_dir().join("signing.key")

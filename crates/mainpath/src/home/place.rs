@@ -34,6 +34,11 @@ pub struct Home {
 }
 
 impl Home {
+    /// The models that the configuration names for agents.
+    pub(crate) fn configured_models(&self) -> impl Iterator<Item = &str> {
+        self.config.model.iter().chain(&self.config.fallback).map(String::as_str)
+    }
+
     /// A home whose configuration says nothing, with its data in this folder.
     pub(crate) fn by_hand(data: &Path) -> Home {
         let (config, forms) = Default::default();
