@@ -111,23 +111,32 @@ fn what_a_process_has_left_for_git_is_moved_aside_when_the_run_ends() {
     for is_signalled in [false, true] {
         let (place, mark) = (Place::new(), mark(86412));
         let plants = format!(
-            "git init -q n; printf '[core]\\n\\tfsmonitor = touch ran\\n' >> n/.git/config; echo planted; sleep {mark}"
+            "git init -q n\nprintf '[core]\\n\\tfsmonitor = touch ran\\n' >> n/.git/config\necho planted\nsleep {mark}\n"
         );
-        let server = server(move |request| match request.count("tool") {
-            0 => background(&plants).into(),
-            1 => output("2.0").into(),
-            _ if is_signalled => Answer { delay_ms: 50_000, ..Answer::text("Late.") }.into(),
-            _ => Answer::text("Done.").into(),
-        });
-        let mut run = place.start_run(&server, &["--mode", "workspace-write", "Start it."]);
+        std::fs::write(place.work.join("n.sh"), plants).unwrap();
+        // The model is a script: the program ends as soon as it has answered.
+        let script = place.root().join("script.toml");
+        let delay = if is_signalled { 50_000 } else { 0 };
+        std::fs::write(
+            &script,
+            format!(
+                "[[turn]]\ncalls = [{{ tool = \"bash\", args = {{ command = \"sh n.sh\", background = true }} }}]\n\
+                 [[turn]]\ncalls = [{{ tool = \"process_output\", args = {{ id = \"2.0\", wait_s = 60 }} }}]\n\
+                 [[turn]]\ndelay_ms = {delay}\nfinal = \"Done.\"\n"
+            ),
+        )
+        .unwrap();
+        let model = format!("scripted:{}", script.display());
+        let mut run = place.start(&["run", "--model", &model, "--mode", "workspace-write", "--json", "Start it."]);
         if is_signalled {
-            wait_until("it has planted", || server.requests().len() == 3);
+            (0..3).for_each(|_| drop(run.event("model_request")));
+            wait_until("it has planted", || place.text("n/.git/config").contains("fsmonitor"));
             run.signal(Signal::TERM);
         }
         let done = run.end();
         assert!(!runs(&mark), "{done:#?}");
         let config = place.text("n/.git/config");
-        assert!(!config.contains("fsmonitor"), "{config} {done:#?}");
-        assert!(done.err.contains("n/.git/config"), "{done:#?}");
+        assert!(config.contains("[core]") && !config.contains("fsmonitor"), "{config} {done:#?}");
+        assert!(is_signalled || done.err.contains("n/.git/config"), "{done:#?}");
     }
 }
