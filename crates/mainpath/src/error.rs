@@ -68,7 +68,7 @@ impl Error {
         Error { kind: ErrorKind::Invalid, field: Some(field), message: format!("{field}{problem}") }
     }
 
-    /// What the caller gave in this field cannot be used; the line does not begin with its name.
+    /// An invalid value in this field. Unlike [`Error::of_field`], the message does not begin with the field's name.
     pub fn about(field: &'static str, message: impl Into<String>) -> Error {
         Error { kind: ErrorKind::Invalid, field: Some(field), message: message.into() }
     }

@@ -277,9 +277,9 @@ pub fn of_home(path: &str) -> bool {
     first.starts_with('.') && first != REPOSITORY || fold(first) == "bin"
 }
 
-/// The step of a folder's absolute path in which other programs look for what they run or obey, if there is one: the folder is no place to
-/// work in, as its files would be called as if nobody obeyed them. Below a repository of its own that is not so, but in a `.git` and in
-/// [`OWN_FOLDER`] everywhere. `is_root`: whether a path is the root of a repository.
+/// Returns the guarded name in a folder's absolute path, if there is one. Inside such a folder, paths relative to it would not be
+/// recognised as guarded, so it must not be a workspace. A repository of its own below the guarded name is allowed, except in `.git` and
+/// [`OWN_FOLDER`]. `is_root` returns true for the root of a repository.
 pub fn guarded_above(folder: &str, is_root: impl Fn(&str) -> bool) -> Option<&str> {
     let steps: Vec<&str> = folder.split('/').filter(|step| !step.is_empty()).collect();
     let folded: Vec<String> = steps.iter().map(|step| fold(step)).collect();

@@ -134,7 +134,7 @@ impl Chat<'_> {
                 let (log, ..) = self.app.logs.read(&row.trace).await?;
                 let by = spec_of(&log).and_then(|spec| spec.model_by.as_ref());
                 let has_address = self.app.models.registry().named_origin(&row.model).is_some();
-                // A new conversation keeps the model, but for an address that somebody else named.
+                // A new conversation keeps the model, unless its address was named by another caller.
                 if !has_address || by == Some(&self.app.logs.scope.principal) {
                     self.model.get_or_insert_with(|| row.model.clone());
                 }

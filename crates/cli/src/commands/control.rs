@@ -309,7 +309,7 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
     decided(&logs, &trace, &format!("approved call {call} of {trace} ({what})"))
 }
 
-/// Returns true if a person has denied a call. An approval undoes that only if it says so.
+/// Returns true if a person denied the call. Only `approve --reopen` undoes that.
 fn is_denied_by_person(log: &ReadLog, call: CallId) -> bool {
     log.events.iter().any(|event| match &event.kind {
         EventKind::CallResolved(data) => data.call == call && data.cause == ResolveCause::DeniedByPerson,
@@ -317,8 +317,8 @@ fn is_denied_by_person(log: &ReadLog, call: CallId) -> bool {
     })
 }
 
-/// Sends a decision, and waits until whoever drives the trace has read it. Errors: the call came to something else. Under a wrong
-/// configuration it is sent all the same, and read later.
+/// Sends a decision and waits until the driver of the trace has read it. If the configuration is invalid, the decision is queued
+/// without waiting. Errors: another decision took effect.
 async fn decide(logs: &Logs, trace: &TraceId, mail: Mail) -> Result<(), Failure> {
     let Ok(app) = Installation::open() else { return Ok(logs.send(trace, &mail).await.map(drop)?) };
     let on = Host::of(app, None)?.trace(trace).await?;

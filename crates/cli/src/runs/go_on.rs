@@ -98,7 +98,7 @@ fn keep(agent: &mut AgentArgs, spec: &Spec, run: Option<u32>) {
     agent.park |= !agent.yes && spec.mode == ApprovalMode::Ask;
 }
 
-/// What is said when a trace continues.
+/// The mail that is sent when a trace continues.
 #[derive(Default)]
 pub struct Outgoing {
     /// A skill that is loaded first.

@@ -105,7 +105,7 @@ fn a_stopped_run_leaves_no_process_behind_and_the_next_one_is_told() {
     assert!(seen.starts_with(words), "{seen}");
 }
 
-/// What a process leaves in a repository is compared at its end: also where the run ends first, or the program is ended.
+/// Changes that a background command made to a repository are checked when the run ends normally and when a signal ends the program.
 #[test]
 fn what_a_process_has_left_for_git_is_moved_aside_when_the_run_ends() {
     for is_signalled in [false, true] {

@@ -382,7 +382,7 @@ fn a_folder_further_down_takes_no_rule_of_the_project_away() {
         let done = check(denied);
         assert_eq!(done.code, 6, "{denied}: {done:#?}");
     }
-    // Where other programs look for what they run, every file would be as if nobody obeyed it.
+    // In such a folder no file would count as guarded.
     for folder in [".git/hooks", ".mainpath", ".vscode", ".github/workflows"] {
         std::fs::create_dir_all(place.work.join(folder)).unwrap();
         let name = folder.split('/').next().unwrap();

@@ -1,4 +1,4 @@
-//! What is done to a run comes to the same by the command, the server, the library and MCP: its outcome and its log.
+//! The same action has the same outcome and the same log through the command, the server, the library and MCP.
 
 use crate::mcp_serve::Client;
 use crate::serving::{Served, serve};
@@ -10,11 +10,11 @@ use std::path::Path;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
-/// What is done.
+/// An action on a run.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Start(&'static str),
-    /// On the recording of another trace.
+    /// Starts with the recording of another trace as the model.
     StartOnRecording,
     Say(&'static str),
     Resume,
@@ -29,19 +29,19 @@ enum Step {
     Fork(u32),
     Stop,
     Compact,
-    /// What was sent is read, and the run continues until it ends or waits.
+    /// Waits until sent messages are read and the run ends or waits for a person.
     Rest,
 }
 use Step::*;
 
-/// What comes of it.
+/// The outcome of a step.
 #[derive(Clone, Debug, PartialEq)]
 enum Outcome {
     /// The run ended with this answer.
     Ended(String),
-    /// It waits for a person.
+    /// The run waits for a person.
     Waits,
-    /// It was sent, or done at once.
+    /// The request was accepted.
     Done,
     Refused,
 }
@@ -58,7 +58,7 @@ enum Way {
     Mcp,
 }
 
-/// A row: a script, what is done in order, and what comes of each step.
+/// A row of the table: the script of the model, and the steps with their expected outcomes.
 struct Row {
     about: &'static str,
     script: &'static str,
@@ -171,7 +171,7 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-/// A place in which one row is done in one way.
+/// The installation in which one row runs through one interface.
 struct World {
     place: Place,
     model: String,
@@ -180,7 +180,7 @@ struct World {
     by: By,
 }
 
-/// What it is done by.
+/// The interface that carries out the steps.
 enum By {
     Command,
     Server(Served),
@@ -216,7 +216,7 @@ impl World {
         World { place, model, recording, trace: None, by }
     }
 
-    /// Does a step. `None`: this way does not offer it.
+    /// Carries out a step. `None`: this interface does not offer it.
     fn take(&mut self, step: Step) -> Option<Outcome> {
         match &self.by {
             By::Command => Some(self.by_command(step)),
@@ -230,7 +230,7 @@ impl World {
         self.trace.clone().unwrap()
     }
 
-    /// Notes the trace that a start has made.
+    /// Remembers the trace that a start created.
     fn found(&mut self) {
         let other = |trace: &String| *trace != self.recording;
         self.trace = self.place.traces().into_iter().find(other).or(self.trace.take());
@@ -248,7 +248,7 @@ impl World {
             match done.code {
                 0 => ended(done.out.trim_end()),
                 5 => Outcome::Waits,
-                // An answer that was cut off.
+                // The output limit cut the answer off.
                 4 => answered(&done.out),
                 _ => Outcome::Refused,
             }
@@ -333,7 +333,7 @@ impl World {
         outcome
     }
 
-    /// What a trace of this status came to, by its log.
+    /// The outcome of a trace with this status, read from its log.
     fn outcome_of(&self, trace: &str, status: &str) -> Outcome {
         match status {
             "waiting" => Outcome::Waits,
@@ -414,7 +414,7 @@ impl World {
         })
     }
 
-    /// The kinds of the events of the trace, without those that say who drives it and how.
+    /// The types of the events of the trace, in order.
     fn log(&self) -> Vec<String> {
         let events = self.trace.as_ref().map(|trace| self.place.events(trace)).unwrap_or_default();
         events.iter().map(|event| event["type"].as_str().unwrap().to_string()).collect()
@@ -454,7 +454,7 @@ async fn then_ends(trace: &Trace, decided: Result<(), Error>) -> Outcome {
     }
 }
 
-/// Waits until what was sent is read and the trace waits for people or nothing is left to do.
+/// Waits until sent messages are read and the run has ended or waits for a person.
 async fn at_rest(trace: &Trace) -> Outcome {
     loop {
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -466,12 +466,12 @@ async fn at_rest(trace: &Trace) -> Outcome {
     }
 }
 
-/// An answer, without what is added where it was cut off.
+/// An answer without the note that is appended to one that was cut off.
 fn answered(answer: &str) -> Outcome {
     ended(answer.split("\n\n[The answer was cut off").next().unwrap())
 }
 
-/// Waits until the trace waits for people.
+/// Returns as soon as the trace waits for a person.
 async fn waits(trace: &Trace) {
     while !matches!(trace.status().await.unwrap(), Status::Waiting(_)) {
         tokio::time::sleep(Duration::from_millis(20)).await;

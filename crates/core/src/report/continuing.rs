@@ -1,19 +1,19 @@
-//! Continuing a trace: what it takes, by its state.
+//! Decides from the state how a trace can be continued.
 
 use crate::State;
 use mainpath_types::FinishReason;
 
-/// What the model is told if its answer was cut off at the output limit.
+/// The message that asks the model to finish an answer that the output limit cut off.
 pub const FINISH_ANSWER: &str = "Your answer was cut off at the output limit. Go on exactly where it broke off.";
 
-/// What continues a trace: see [`how_to_continue`].
+/// How a trace can be continued: see [`how_to_continue`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Continuation {
-    /// It only has to be driven: a run is open, or messages wait to be read.
+    /// Drive it: a run is open, or messages wait to be read.
     Drive,
-    /// The model continues from where it was: the trace is told to continue.
+    /// Send a `Continue`: the model continues from its last message.
     Continue,
-    /// The last answer was cut off: the model is sent [`FINISH_ANSWER`].
+    /// Send [`FINISH_ANSWER`]: the output limit cut the last answer off.
     FinishAnswer,
     /// Nothing can be continued: the last message has its answer.
     Answered,
@@ -21,13 +21,13 @@ pub enum Continuation {
     Empty,
 }
 
-/// Returns what continues a trace from where it is, without a new message. Mail that nobody has read is not in the state: a trace
-/// that has some only has to be driven.
+/// Returns how to continue a trace without a new message from the user. Unread mail is not part of the state: a trace that has some only
+/// needs to be driven.
 pub fn how_to_continue(state: &State) -> Continuation {
     let has_messages = state.tree.head.is_some();
     match state.ended.reason {
         _ if state.run.is_some() => Continuation::Drive,
-        // What was sent before a stop or a limit waits until somebody continues.
+        // Messages that were queued before a stop or a limit are held until the trace is continued.
         _ if !state.queues.is_empty() => match state.queues.held && has_messages {
             true => Continuation::Continue,
             false => Continuation::Drive,

@@ -66,11 +66,11 @@ pub fn workspace(given: Option<&Path>) -> Result<PathBuf, Error> {
     }
 }
 
-/// Where Mainpath has its copies of workspaces, from the home.
+/// Mainpath's own copies of workspaces, relative to the home.
 const OWN_COPIES: &str = ".cache/mainpath";
 
-/// The step of a folder's path in which other programs look for what they run or obey, if there is one: in a hidden folder of the home,
-/// or in one that is guarded in every workspace.
+/// Returns the part of a folder's path that makes it unusable as a workspace: a guarded name, or a hidden folder of the home. Other
+/// programs run or obey files in there.
 fn obeyed(folder: &Path) -> Option<String> {
     let is_root = |folder: &Path| folder.join(".git").symlink_metadata().is_ok();
     let text = folder.to_string_lossy();

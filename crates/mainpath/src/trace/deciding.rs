@@ -1,4 +1,4 @@
-//! People decide on calls: whoever decides is told what came of it.
+//! Decisions on calls. The caller of each learns whether the decision took effect.
 
 use super::handle::{LOOK, PATIENCE, Trace, stands};
 use crate::values::not_empty;

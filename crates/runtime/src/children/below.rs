@@ -1,23 +1,23 @@
-//! The agents of a remote child, on its machine: one of them may be what waits for a person.
+//! The agents that a remote child has started on its machine. One of them may be waiting for a person.
 
 use super::seen::{Seen, look_in};
 use mainpath_core::Child;
 use mainpath_store::{Scope, Store, TraceStore};
 use mainpath_types::{Millis, TraceId};
 
-/// Agents are looked at down to this depth. A log of another machine may name any.
+/// Agents are read down to this depth: a log from another machine is not trusted and may name any number of them.
 const DEPTH: usize = 8;
-/// So many of them are looked at.
+/// The largest number of agents that are read.
 const MOST: usize = 64;
 
 /// The state of the agents of a remote child.
 #[derive(Default)]
 pub(super) struct Below {
-    /// The first that waits for a person.
+    /// The first agent that waits for a person.
     asks: Option<TraceId>,
-    /// True if one of them does not wait for a person, or if this cannot be seen.
+    /// True if an agent is working, or if its log cannot be read.
     works: bool,
-    /// For how long they have worked, in milliseconds.
+    /// The total time that the agents have worked, in milliseconds.
     pub worked: Millis,
 }
 
@@ -54,7 +54,7 @@ impl Below {
         below
     }
 
-    /// Returns the agent that waits for a person, if none of them works.
+    /// Returns the agent that waits for a person, unless another one is working.
     pub fn asks(self) -> Option<TraceId> {
         self.asks.filter(|_| !self.works)
     }
