@@ -189,7 +189,7 @@ impl Runtime {
     /// processes had left for other programs to run. For a process that is about to end: without this they are killed, and nothing
     /// compares what they have left.
     pub async fn end_processes(&self) -> Vec<String> {
-        let ends = self.shared.processes().into_iter().map(|processes| async move { processes.end().await });
+        let ends = self.shared.processes().into_iter().map(|processes| async move { processes.end_and_report().await });
         futures_util::future::join_all(ends).await.concat()
     }
 

@@ -39,7 +39,9 @@ struct Seen {
     unread: Collector,
     /// How it ended, in words.
     ended: Option<String>,
-    /// What it had left for other programs to run, a sentence each.
+    /// True if [`Processes::end`] ended it: no call reports what it had left.
+    is_ended_by_owner: bool,
+    /// What it had left for other programs to run, one sentence each, if no call reports it.
     planted: Vec<String>,
 }
 
@@ -55,17 +57,25 @@ impl Processes {
         self.table().is_empty()
     }
 
-    /// Ends them all. Returns when nothing of them runs any more, with what those that still ran had left for other programs to run: a
-    /// sentence for each thing, which was moved aside.
-    pub async fn end(&self) -> Vec<String> {
-        let all = self.table().values().cloned().collect::<Vec<_>>();
-        let running: Vec<Arc<Background>> = all.into_iter().filter(|one| !one.has_ended()).collect();
-        running.iter().for_each(|one| one.end.cancel());
-        let mut planted = Vec::new();
-        for one in running {
+    /// Ends them all. Returns when none of them runs any more.
+    pub async fn end(&self) {
+        let all: Vec<Arc<Background>> = self.table().values().cloned().collect();
+        all.iter()
+            .filter(|one| !one.has_ended())
+            .for_each(|one| one.seen.send_modify(|seen| seen.is_ended_by_owner = true));
+        all.iter().for_each(|one| one.end.cancel());
+        for one in all {
             one.ended().await;
-            planted.extend(one.seen.borrow().planted.iter().cloned());
         }
+    }
+
+    /// Ends them all, as [`Processes::end`] does. Returns what the processes that this or an earlier call ended had left for other programs
+    /// to run, one sentence for each thing that was moved aside. Each is returned once.
+    pub async fn end_and_report(&self) -> Vec<String> {
+        self.end().await;
+        let all: Vec<Arc<Background>> = self.table().values().cloned().collect();
+        let mut planted = Vec::new();
+        all.iter().for_each(|one| one.seen.send_modify(|seen| planted.append(&mut seen.planted)));
         planted
     }
 
@@ -143,7 +153,12 @@ impl Background {
             Err(error) => (format!("its end could not be confirmed: {error}"), Vec::new()),
         };
         planted.iter().for_each(|sentence| notice(sentence));
-        self.seen.send_modify(|seen| (seen.ended, seen.planted) = (Some(words), planted));
+        self.seen.send_modify(|seen| {
+            seen.ended = Some(words);
+            if seen.is_ended_by_owner {
+                seen.planted = planted;
+            }
+        });
     }
 
     fn has_ended(&self) -> bool {
