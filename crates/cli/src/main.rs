@@ -4,6 +4,7 @@
 #[macro_use]
 mod ui;
 
+mod app;
 mod args;
 mod commands;
 mod exit;

@@ -1,10 +1,12 @@
 //! A host put together by hand.
 
 use crate::agent::REACHING;
-use crate::children::Kin;
+use crate::children::ChildSpecFactory;
 #[cfg(feature = "home")]
 use crate::experience::{Experiences, Lookup, USUAL, offer, scoring};
-use crate::host::{Host, Inner, Kept};
+use crate::host::{Backing, Host, Inner};
+#[cfg(feature = "home")]
+use crate::host::{FromHome, Memory};
 use crate::rules::{MakePolicy, Sources, checking};
 #[cfg(feature = "mcp")]
 use crate::servers::{ByHand, McpServer, start_all};
@@ -213,12 +215,12 @@ impl HostBuilder {
                 "a host lives in a tokio runtime: call build() inside one, as under #[tokio::main]",
             ));
         }
-        let elsewhere = || -> Result<Kept, Error> {
+        let elsewhere = || -> Result<Backing, Error> {
             let folder = tempfile::tempdir()?;
             let home = Arc::new(Home::by_hand(&folder.path().canonicalize()?));
-            Ok(Kept::Elsewhere { home, scope: Scope::local(), _own: folder })
+            Ok(Backing::Store { home, scope: Scope::local(), _own: Arc::new(folder) })
         };
-        let (kept, store, scheduler): (Kept, Arc<dyn Store>, Arc<dyn Scheduler>) = match self.place {
+        let (backing, store, scheduler): (Backing, Arc<dyn Store>, Arc<dyn Scheduler>) = match self.place {
             Place::Nowhere => {
                 return Err(Error::invalid(
                     "the host does not know where to keep traces; call data_dir(…) or in_memory()",
@@ -232,7 +234,7 @@ impl HostBuilder {
                 let options = Options { clock: self.clock, ..Options::default() };
                 let store = Arc::new(FilesStore::open(&home.data, options)?);
                 let scheduler = store.scheduler();
-                (Kept::Files(Logs::by_hand(home, Arc::clone(&store))), store, scheduler)
+                (Backing::Files(Logs::by_hand(home, Arc::clone(&store))), store, scheduler)
             }
             Place::Memory => {
                 let store = MemoryStore::new(self.clock, Salts::Random);
@@ -241,7 +243,7 @@ impl HostBuilder {
             }
             Place::Store(store, scheduler) => (elsewhere()?, store, scheduler),
         };
-        let home = Arc::clone(kept.home());
+        let home = Arc::clone(backing.home());
         let mut registry = self.registry;
         for (name, provider) in &self.models {
             if name.trim().is_empty() || name.chars().any(|letter| letter.is_control() || letter.is_whitespace()) {
@@ -267,17 +269,17 @@ impl HostBuilder {
         self.tools.put_all(&self.added);
         let protected = home.protected();
         #[cfg(feature = "home")]
-        let (experience, hooks, protected) = {
+        let (memory, hooks, protected) = {
             let folder = self.experiences.map(folder_of_experiences).transpose()?;
             // In the folder, so that no tool can touch the cache either.
             let known = folder.map(|folder| Arc::new(Experiences::open(&folder, folder.join(".cache.sqlite"))));
             if let Some(known) = &known {
                 offer(&self.tools, &Lookup::by_words(Arc::clone(known)), self.clock);
             }
-            let counts = known.as_ref().map(|known| scoring(known, Arc::clone(&store), kept.scope().clone()));
+            let counts = known.as_ref().map(|known| scoring(known, Arc::clone(&store), backing.scope().clone()));
             let folder = known.as_ref().map(|known| known.folder().to_path_buf());
             (
-                known.map(|known| (Lookup::by_words(known), USUAL)),
+                known.map(|known| Memory { lookup: Lookup::by_words(known), shown: Some(USUAL) }),
                 self.hooks.into_iter().chain(counts).collect::<Hooks>(),
                 protected.into_iter().chain(folder).collect::<Vec<_>>(),
             )
@@ -296,7 +298,7 @@ impl HostBuilder {
         let policies = sources.clone();
         let tools = self.tools.clone();
         let worktrees = home.worktrees();
-        let children = Arc::new(Kin { home, tools, models: Arc::clone(&models), shelf: shelf.clone() });
+        let children = Arc::new(ChildSpecFactory { home, tools, models: Arc::clone(&models), shelf: shelf.clone() });
         let runtime = Runtime::new(Config {
             store,
             scheduler,
@@ -320,14 +322,16 @@ impl HostBuilder {
         let inner = Inner {
             runtime,
             readings: Arc::default(),
-            kept,
+            backing,
             models,
             sources,
             #[cfg(feature = "home")]
-            experience,
+            memory,
+            #[cfg(feature = "home")]
+            from_home: FromHome::default(),
             shelf,
             #[cfg(feature = "mcp")]
-            _servers: servers,
+            servers: std::sync::Mutex::new(servers.map(Arc::new)),
         };
         Ok(inner.into())
     }

@@ -1,7 +1,7 @@
 //! What the agents are that agents of a host start: their parents, held to what they are for, and narrowed by a preset.
 
 use crate::Home;
-use crate::agent::Basis;
+use crate::agent::SpecInputs;
 use crate::presets::host::presets_in;
 use crate::presets::{Preset, PresetLimits};
 use crate::skills::{Shelf, preloads};
@@ -17,7 +17,7 @@ const TURNS: u32 = 30;
 const PLAN: &str = "goal";
 
 /// What children are made from.
-pub(crate) struct Kin {
+pub(crate) struct ChildSpecFactory {
     /// The configuration, and where presets are.
     pub home: Arc<Home>,
     /// The tools.
@@ -28,11 +28,11 @@ pub(crate) struct Kin {
     pub shelf: Option<Shelf>,
 }
 
-impl ChildSpecs for Kin {
+impl ChildSpecs for ChildSpecFactory {
     fn child(&self, parent: Parent<'_>, asked: &AgentCall) -> Result<ChildAgent, ChildError> {
         let Parent { trace, spec, run, .. } = parent;
         let preset = self.preset(asked, spec)?;
-        let basis = Basis {
+        let inputs = SpecInputs {
             home: &self.home,
             tools: &self.tools,
             skills: self.shelf.as_ref(),
@@ -40,11 +40,11 @@ impl ChildSpecs for Kin {
             rules: &spec.rules,
             keys: &self.models,
         };
-        let mut child = preset.child(&bounded(&parent, asked.mode), run, basis).map_err(ChildError::host)?;
+        let mut child = preset.child(&bounded(&parent, asked.mode), run, inputs).map_err(ChildError::host)?;
         if asked.agent_type.is_none() && asked.mode == ChildMode::Delegate {
             // It is as its parent: it keeps its parent's preset, if that has one.
             child.preset.clone_from(&spec.preset);
-            crate::agent::with_words(&mut child, basis).map_err(ChildError::host)?;
+            crate::agent::with_words(&mut child, inputs).map_err(ChildError::host)?;
         }
         if let Some(name) = asked.skills.iter().flatten().find(|name| !has_skill(&child, name)) {
             return Err(ChildError::host(format!("the skill {name} is not among those that this agent may use")));
@@ -60,7 +60,7 @@ impl ChildSpecs for Kin {
     }
 }
 
-impl Kin {
+impl ChildSpecFactory {
     /// The preset of a child: the one that is named; else one that is for what the child is for.
     fn preset(&self, asked: &AgentCall, parent: &Spec) -> Result<Preset, ChildError> {
         let usual = match asked.mode {

@@ -37,7 +37,7 @@ pub enum ErrorKind {
 }
 
 /// An error: one line for people, without secrets.
-#[derive(thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
     kind: ErrorKind,

@@ -41,14 +41,11 @@ mod host;
 #[cfg(feature = "home")]
 pub mod imported;
 mod inbox;
-#[cfg(feature = "home")]
-mod installation;
 pub mod intervals;
 mod launcher;
 #[cfg(feature = "home")]
 pub mod listing;
 mod logs;
-#[cfg(feature = "home")]
 mod naming;
 #[cfg(feature = "home")]
 pub mod peers;
@@ -92,10 +89,10 @@ pub use builder::HostBuilder;
 pub use error::{Error, ErrorKind};
 pub use event::{PendingCall, PendingQuestion, RunEvent, Stamped};
 pub use home::Home;
+#[cfg(feature = "home")]
+pub use host::HomeOptions;
 pub use host::Host;
 pub use inbox::{AgentMessage, Left};
-#[cfg(feature = "home")]
-pub use installation::Installation;
 pub use launcher::launcher_main;
 pub use logs::Logs;
 pub use presets::{Preset, Presets};

@@ -1,5 +1,5 @@
 //! The logs and where they lie: all that looking takes. Models, tools and rules are not loaded for it
-//! (`Installation`).
+//! (`Host`).
 
 #[cfg(feature = "home")]
 use crate::peers::RoutedStore;

@@ -5,7 +5,6 @@ use mainpath_policy::{CallFacts, Explanation, Folders, Rule, Rules, explain, sam
 use mainpath_tools::{Tools, Workspace};
 use mainpath_types::{Access, ApprovalMode, RunRules};
 use std::path::Path;
-use std::sync::Arc;
 
 /// What can be known of a call in a line, such as `bash(rm -rf build)`: its paths are judged by the places that they lead to. Errors: it is
 /// no call.
@@ -42,7 +41,7 @@ impl Host {
         let workspace = Workspace::new(folder, self.runtime().config().protected.clone())?;
         let mut facts = sample_in(call, self.tools(), &workspace, policy.folders())?;
         facts.confined = self.runtime().config().launcher.support().can_confine();
-        let (tool, policy) = (facts.tool.clone(), Arc::new(policy));
+        let tool = facts.tool.clone();
         let rules = Rules { mode: ApprovalMode::Ask, access, allowed_tools: vec![tool], policy };
         Ok(explain(&rules, &facts))
     }

@@ -1,7 +1,5 @@
 //! Conversations under names, as this installation keeps and mirrors them.
 
-#[cfg(feature = "home")]
-use crate::Installation;
 use crate::{Error, Host, Logs, Trace};
 use mainpath_runtime::Vault;
 use mainpath_sessions::{Around, FilePlace, Session, SessionError, SessionPlace, Sessions, Turn};
@@ -95,10 +93,10 @@ impl Held {
 
     /// Writes what was said since into the mirror; gives why that cannot be. Whoever prepares it next writes it too.
     #[cfg(feature = "home")]
-    pub async fn mirror(&self, app: &Installation, session: &Session) -> Option<String> {
+    pub async fn mirror(&self, host: &Host, session: &Session) -> Option<String> {
         // As it points by now.
         let session = self.sessions.get(&session.name).unwrap_or_else(|_| session.clone());
-        let prepared = prepare(&self.around(&app.logs, &app.vault), &session).await;
+        let prepared = prepare(&self.around(host.logs()?, host.vault()), &session).await;
         prepared.ok().and_then(|prepared| prepared.unmirrored)
     }
 }

@@ -19,6 +19,7 @@ use std::time::Duration;
 pub type Policies = Arc<dyn Fn(&Spec) -> Result<Arc<Policy>, Unusable> + Send + Sync>;
 
 /// What a runtime is made of.
+#[derive(Clone)]
 pub struct Config {
     /// Where logs are.
     pub store: Arc<dyn Store>,

@@ -38,40 +38,38 @@ pub struct Runtime {
 }
 
 /// Who hears of wakes.
-struct Listener(Mutex<JoinHandle<()>>);
+struct Listener(Mutex<Option<JoinHandle<()>>>);
 
 impl Listener {
-    fn of(shared: &Arc<Shared>) -> JoinHandle<()> {
-        let listening = Arc::clone(shared);
-        tokio::spawn(async move {
-            loop {
-                let wake = listening.config.scheduler.next().await;
-                listening.wake(&wake.tenant, &wake.trace);
-            }
-        })
-    }
-
-    /// Where the tokio runtime has ended that it ran on, the one that goes on has it from here on.
+    /// Listens from here on, unless it does so already. Where the tokio runtime has ended that it ran on, the one that goes on has it then.
     fn keep(&self, shared: &Arc<Shared>) {
         let mut listener = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if listener.is_finished() && tokio::runtime::Handle::try_current().is_ok() {
-            *listener = Listener::of(shared);
+        let is_over = listener.as_ref().is_none_or(JoinHandle::is_finished);
+        if is_over && tokio::runtime::Handle::try_current().is_ok() {
+            let listening = Arc::clone(shared);
+            *listener = Some(tokio::spawn(async move {
+                loop {
+                    let wake = listening.config.scheduler.next().await;
+                    listening.wake(&wake.tenant, &wake.trace);
+                }
+            }));
         }
     }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        self.0.get_mut().unwrap_or_else(PoisonError::into_inner).abort();
+        if let Some(listener) = self.0.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            listener.abort();
+        }
     }
 }
 
 impl Runtime {
-    /// A runtime, listening for wakes from now on. Call it inside a tokio runtime.
+    /// A runtime. It listens for wakes once something is started, continued or sent by it: of several on the same scheduler in a process,
+    /// one that only looks takes no wake from another.
     pub fn new(config: Config) -> Runtime {
-        let shared = Arc::new(Shared::new(config));
-        let listener = Arc::new(Listener(Mutex::new(Listener::of(&shared))));
-        Runtime { shared, listener }
+        Runtime { shared: Arc::new(Shared::new(config)), listener: Arc::new(Listener(Mutex::default())) }
     }
 
     /// Begins a trace: with this spec and first message. Returns when both are durable; the run goes on by itself. Errors: what of the

@@ -12,7 +12,7 @@ use axum::http::Response;
 use axum::routing::post;
 use http_body_util::{BodyExt, Limited};
 use mainpath::people::{AnswerDesk, People, replies};
-use mainpath::{Error, Host, Logs};
+use mainpath::{Error, Host};
 use std::sync::Arc;
 
 /// Where they are taken.
@@ -28,9 +28,8 @@ pub struct Replies {
 
 /// The addresses for replies; none where no channel takes any. Errors: a channel is configured wrongly.
 pub fn routes(app: &Arc<App>) -> Result<Router, Error> {
-    let Some(installation) = app.host.installation() else { return Ok(Router::new()) };
-    let Some(people) = installation.people()? else { return Ok(Router::new()) };
-    let logs: Logs = installation.logs.clone();
+    let Some(logs) = app.host.logs().cloned() else { return Ok(Router::new()) };
+    let Some(people) = app.host.people()? else { return Ok(Router::new()) };
     let (host, runs) = (app.host.clone(), app.runs.clone());
     let desk = AnswerDesk::new(logs, move |trace, _, _| {
         let (host, runs, trace) = (host.clone(), runs.clone(), trace.clone());

@@ -1,12 +1,12 @@
 //! `mainpath agents`: the presets that agents are made from.
 
+use crate::app::App;
 use crate::commands::models::dollars;
 use crate::exit::{Exit, Failure};
 use crate::ui::out::out;
 use crate::ui::person::person_only;
 use crate::ui::text::{in_one_line, one_line, quoted, short};
 use clap::{Args, Subcommand};
-use mainpath::Installation;
 use mainpath::agent;
 use mainpath::presets::{Layer, Listed, Preset, PresetLimits, Presets, Standing};
 use serde_json::{Value, json};
@@ -58,8 +58,8 @@ pub struct AgentsTrustArgs {
 
 /// `mainpath agents`
 pub fn agents(args: &AgentsArgs) -> Result<Exit, Failure> {
-    let app = Installation::look()?;
-    let presets = app.presets(&agent::workspace(args.workspace.as_deref())?)?;
+    let app = App::look()?;
+    let presets = app.host.presets(&agent::workspace(args.workspace.as_deref())?)?;
     if !args.json {
         presets.passed_over.iter().for_each(|line| eprintln!("! {}", one_line(line)));
     }
@@ -204,9 +204,9 @@ fn limits(limits: &PresetLimits) -> String {
     told.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn trust(app: &Installation, presets: &Presets, args: &AgentsTrustArgs) -> Result<Exit, Failure> {
+fn trust(app: &App, presets: &Presets, args: &AgentsTrustArgs) -> Result<Exit, Failure> {
     person_only("trust agents")?;
-    let home = &app.logs.home;
+    let home = app.host.home();
     for name in &args.names {
         if args.revoke {
             let known = presets.distrust(home, name)?;

@@ -1,5 +1,6 @@
 //! `chat`, and `mainpath` alone in a terminal: a conversation that goes on in its folder, a run for each message.
 
+use crate::app::App;
 use crate::args::agent::AgentArgs;
 use crate::args::output::OutputArgs;
 use crate::args::run::RunArgs;
@@ -12,7 +13,6 @@ use crate::runs::go_on::{Outgoing, go_on, go_on_with, to_resume};
 use crate::runs::rules::opened;
 use crate::runs::signals::{Heard, Signals};
 use crate::runs::start::begin;
-use crate::runs::task::Task;
 use crate::traces::asked::{Standing, asked};
 use crate::traces::questions::questions;
 use crate::traces::which::{name, rows};
@@ -22,8 +22,8 @@ use crate::ui::term::screen;
 use crate::ui::text::{one_line, plain};
 use crate::ui::typed::{self, Typed};
 use clap::Args;
-use mainpath::Installation;
 use mainpath::agent;
+use mainpath::agent::Task;
 use mainpath::agent::{check_model, find_model};
 use mainpath::presets::check_kept;
 use mainpath::runtime::Mail;
@@ -95,7 +95,7 @@ impl Open {
 
 /// A conversation.
 struct Chat<'a> {
-    app: &'a Installation,
+    app: &'a App,
     /// How each of its runs is made.
     run: RunArgs,
     /// The model of a conversation that begins.
@@ -133,7 +133,7 @@ impl Chat<'_> {
             Some(row) => {
                 let (log, ..) = self.app.logs.read(&row.trace).await?;
                 let by = spec_of(&log).and_then(|spec| spec.model_by.as_ref());
-                let has_address = self.app.models.registry().named_origin(&row.model).is_some();
+                let has_address = self.app.host.registry().named_origin(&row.model).is_some();
                 // A new conversation keeps the model, unless its address was named by another caller.
                 if !has_address || by == Some(&self.app.logs.scope.principal) {
                     self.model.get_or_insert_with(|| row.model.clone());
@@ -145,7 +145,7 @@ impl Chat<'_> {
                 );
             }
             None => {
-                let (home, registry) = (&self.app.logs.home, self.app.models.registry());
+                let (home, registry) = (&self.app.logs.home, self.app.host.registry());
                 let given = given(self.app, &self.run.agent, RunRules::default(), true)?;
                 let named = self.model.as_deref().or(given.model());
                 let model = match find_model(named, home, registry).await {
@@ -303,7 +303,7 @@ impl Chat<'_> {
     /// What there is instead of the `/NAME` that a line begins with; `None` if it names a skill, or is something to say.
     fn no_such_name(&self, line: &str) -> Result<Option<String>, Failure> {
         let here = agent::workspace(self.run.agent.workspace.as_deref())?;
-        Ok(no_such_name(line, &here, self.app.shelf.as_ref()))
+        Ok(no_such_name(line, &here, self.app.host.skills()))
     }
 
     /// A run for one message.
@@ -312,7 +312,7 @@ impl Chat<'_> {
         if let Some(trace) = &self.trace {
             let (log, ..) = self.app.logs.read(trace).await?;
             let skill = match spec_of(&log) {
-                Some(spec) => select_named(&text, spec, self.app.shelf.as_ref())?,
+                Some(spec) => select_named(&text, spec, self.app.host.skills())?,
                 None => None,
             };
             let (skill, text) = skill.map_or((None, text), |(skill, rest)| (Some(skill), rest));
@@ -322,7 +322,7 @@ impl Chat<'_> {
         }
         // From then on the conversation has its own, but for what was asked for.
         let asked = std::mem::replace(&mut self.run.agent.model, self.model.clone());
-        let done = begin(self.app, &self.run, Task { typed: text, piped: None }, None).await;
+        let done = begin(self.app, &self.run, Task::new(text), None).await;
         self.run.agent.model = asked;
         self.trace = self.last().await?;
         done

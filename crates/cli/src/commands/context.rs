@@ -1,5 +1,6 @@
 //! `context`: where every token of a request goes, and what was left out and why. `compact`: a summary on request.
 
+use crate::app::App;
 use crate::commands::control::driven_elsewhere;
 use crate::exit::{Exit, Failure, logs};
 use crate::runs::settle::settle;
@@ -8,7 +9,6 @@ use crate::ui::term::screen::output_columns;
 use crate::ui::term::width::cut;
 use crate::ui::text::{number, one_line, plain};
 use clap::Args;
-use mainpath::Installation;
 use mainpath::core::{Layout, Placed, Section, fixed_parts, message};
 use mainpath::runtime::Mail;
 use mainpath::trace::{Look, Taken, kind, why};
@@ -74,7 +74,7 @@ pub async fn compact(args: CompactArgs) -> Result<Exit, Failure> {
     let mail = Mail::Compact { hint };
     // To go on with a run is not what was asked for.
     let is_later = state.run.is_some() || !state.queues.is_empty() && !state.queues.held;
-    let here = if is_later { None } else { Some(Installation::open()?) };
+    let here = if is_later { None } else { Some(App::open()?) };
     let sent = logs.send(&trace, &mail).await?;
     let Some(app) = here else {
         let when = match driven_elsewhere(&logs, &trace)? {

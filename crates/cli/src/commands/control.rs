@@ -1,5 +1,6 @@
 //! `stop`, `clear`, `interrupt`, `steer`, `next`, `approve` and `deny`: a word to a trace, whoever drives it.
 
+use crate::app::App;
 use crate::args::one::OneTrace;
 use crate::exit::{Exit, Failure, logs};
 use crate::runs::settle::settle;
@@ -17,7 +18,6 @@ use crate::ui::prompt::{Said, understand};
 use crate::ui::text::{GIST, gist, one_line, pins_went};
 use crate::ui::whole::whole;
 use clap::{Args, ValueEnum};
-use mainpath::Installation;
 use mainpath::core::{CallState, State, is_denied};
 use mainpath::runtime::Mail;
 use mainpath::sessions::sessions;
@@ -25,7 +25,7 @@ use mainpath::store::ReadLog;
 use mainpath::tools::Schema;
 use mainpath::trace::{ApprovedFor, offered_rule};
 use mainpath::types::{CallId, EffectClass, EventKind, MessageMode, RUN_SCRIPT, ResolveCause, TraceId};
-use mainpath::{Host, Logs, spec_of};
+use mainpath::{Logs, spec_of};
 use mainpath_server::served_at;
 use std::io::IsTerminal;
 
@@ -124,12 +124,12 @@ enum Told {
 /// Sends mail to a trace, and does here what follows from it where no process drives it. Only that takes all that agents are
 /// run with; what is wrong with it is said before anything is sent.
 async fn tell(logs: &Logs, trace: &TraceId, mail: &Mail) -> Result<Told, Failure> {
-    let here = if driven_elsewhere(logs, trace)? { None } else { Some(Installation::open()?) };
+    let here = if driven_elsewhere(logs, trace)? { None } else { Some(App::open()?) };
     let mail = logs.send(trace, mail).await?;
     if driven_elsewhere(logs, trace)? {
         return Ok(Told::Driver);
     }
-    let app = here.map_or_else(Installation::open, Ok)?;
+    let app = here.map_or_else(App::open, Ok)?;
     settle(&app, trace, mail).await?;
     Ok(Told::Here)
 }
@@ -253,7 +253,7 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
     let logs = logs()?;
     let (trace, call) = undecided(&logs, args.trace.as_deref(), args.call, Standing::Approved).await?;
     if let Some(arguments) = &args.arguments {
-        fits(&Installation::open()?, &trace, call, arguments).await?;
+        fits(&App::open()?, &trace, call, arguments).await?;
     }
     let (log, state, bodies) = logs.read(&trace).await?;
     let row = state.calls.get(call);
@@ -320,8 +320,8 @@ fn is_denied_by_person(log: &ReadLog, call: CallId) -> bool {
 /// Sends a decision and waits until the driver of the trace has read it. If the configuration is invalid, the decision is queued
 /// without waiting. Errors: another decision took effect.
 async fn decide(logs: &Logs, trace: &TraceId, mail: Mail) -> Result<(), Failure> {
-    let Ok(app) = Installation::open() else { return Ok(logs.send(trace, &mail).await.map(drop)?) };
-    let on = Host::of(app, None)?.trace(trace).await?;
+    let Ok(app) = App::open() else { return Ok(logs.send(trace, &mail).await.map(drop)?) };
+    let on = app.host.trace(trace).await?;
     match mail {
         Mail::Approve { call, arguments: Some(arguments), .. } => on.approve_with(call, arguments).await?,
         Mail::Approve { call, rule: Some(_), .. } => drop(on.approve_for(call, ApprovedFor::Trace).await?),
@@ -414,20 +414,20 @@ async fn undecided(
 }
 
 /// Arguments that the call's tool would not take are told to who wrote them; the call goes on waiting. Errors: what is wrong.
-pub async fn fits(app: &Installation, trace: &TraceId, call: CallId, arguments: &str) -> Result<(), Failure> {
+pub async fn fits(app: &App, trace: &TraceId, call: CallId, arguments: &str) -> Result<(), Failure> {
     let (log, state, _) = app.logs.read(trace).await?;
     let wrong = |why: String| {
         let why = why.replace("\n- ", " ").replace('\n', ". ");
         Failure::error(format!("{}; call {call} of {trace} is still waiting", why.trim_end_matches('.')))
     };
     let Some(tool) = state.calls.get(call).and_then(|call| call.tool.as_deref()) else { return Ok(()) };
-    if app.tools.doc(tool).is_some() {
-        app.tools.arguments(tool, arguments).map_err(|problem| wrong(problem.to_string()))?;
+    if app.host.tools().doc(tool).is_some() {
+        app.host.tools().arguments(tool, arguments).map_err(|problem| wrong(problem.to_string()))?;
         // Which skills are loaded is known where the trace is driven.
         if tool == RUN_SCRIPT {
             return Ok(());
         }
-        return match spec_of(&log).map(|spec| app.denial(spec, tool, arguments)).transpose()?.flatten() {
+        return match spec_of(&log).map(|spec| app.host.denial(spec, tool, arguments)).transpose()?.flatten() {
             Some(why) => Err(wrong(why)),
             None => Ok(()),
         };

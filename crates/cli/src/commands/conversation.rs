@@ -11,9 +11,9 @@ use crate::runs::given::given;
 use crate::runs::go_on::go_on;
 use crate::runs::held::{mirror, tell, turn};
 use crate::runs::rules::opened;
-use crate::runs::task::{Task, has_input, message, read_all};
+use crate::runs::task::{has_input, read_all, with_attached};
 use crate::ui::text::{one_line, were};
-use mainpath::agent::{self, NewAgent, choose_model};
+use mainpath::agent::{self, Task, choose_model};
 use mainpath::media::check;
 use mainpath::providers::history::Loose;
 use mainpath::runtime::import::{Origin, import};
@@ -55,10 +55,10 @@ pub async fn run(mut args: RunArgs, file: &Path) -> Result<Exit, Failure> {
         }
         _ => {}
     }
-    let given = given(&app, &agent, app.sources.run.clone(), args.output.json)?;
-    let chosen = choose_model(given.model(), &app.logs.home, app.models.registry()).await?;
-    app.prepare_model(&chosen.model).await?;
-    let attached = attach(app.models.registry(), &args.attach, &chosen.model)?;
+    let given = given(&app, &agent, app.host.sources().run.clone(), args.output.json)?;
+    let chosen = choose_model(given.model(), app.host.home(), app.host.registry()).await?;
+    app.host.prepare_model(&chosen.model).await?;
+    let attached = attach(app.host.registry(), &args.attach, &chosen.model)?;
     if task.is_none() && !attached.parts.is_empty() {
         return Err(Failure::usage("attachments need a task: mainpath run --messages FILE --file … \"TASK\""));
     }
@@ -67,20 +67,19 @@ pub async fn run(mut args: RunArgs, file: &Path) -> Result<Exit, Failure> {
     }
     warn(&app, &chosen.model, &args.output);
     let workspace = agent::workspace(agent.workspace.as_deref())?;
-    let policy = app.sources.load(&workspace.display().to_string(), &given.rules)?;
-    let (model, mode) = (chosen.model, mode(&agent, is_attended()));
-    let spec = app.spec(NewAgent { given: &given, model, workspace: &workspace, policy: &policy, mode })?;
+    let mode = mode(&agent, is_attended());
+    let spec = app.host.agent(chosen.model).given(given).workspace(workspace).approvals(mode).spec()?;
     check_allowed(&app, &spec, &args.attach)?;
     let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
     let from = Origin { source: &name, now: system_clock() };
-    let taken = import(app.logs.at(&trace), &app.vault, spec, history.messages, from).await?;
+    let taken = import(app.logs.at(&trace), app.host.vault(), spec, history.messages, from).await?;
     if !args.output.json {
         eprintln!("· {} imported from {name}", were(taken as u64, "message"));
     }
     if let (Some(held), Some(session)) = (&held, &mut session) {
         held.point(session, &trace)?;
     }
-    let mail = task.map_or(Mail::Continue, |task| message(task, attached, &args.output));
+    let mail = task.map_or(Mail::Continue, |task| with_attached(task, attached, &args.output).message());
     let done = go_on(&app, &trace, &agent, &args.output, Some(mail)).await;
     if let (Some(held), Some(session)) = (&held, &session) {
         mirror(held, &app, session).await;
@@ -124,5 +123,9 @@ fn task(args: &RunArgs, file: &Path) -> Result<Option<Task>, Failure> {
     }
     let Some(typed) = typed else { return Ok(None) };
     let piped = if file != Path::new("-") && has_input() { Some(read_all()?) } else { None };
-    Ok(Some(Task { typed: typed.into(), piped: piped.filter(|text| !text.trim().is_empty()) }))
+    let task = Task::new(typed);
+    Ok(Some(match piped.filter(|text| !text.trim().is_empty()) {
+        Some(piped) => task.about(piped),
+        None => task,
+    }))
 }

@@ -1,13 +1,14 @@
 //! `mainpath doctor`: what works here and what does not.
 
+use crate::app::App;
 use crate::exit::{Exit, Failure};
 use crate::ui::out::out;
 use crate::ui::text::one_line;
+use mainpath::Logs;
 use mainpath::agent::find_model;
 use mainpath::providers::Registry;
 use mainpath::runtime::{EnvModels, Models, Vault};
 use mainpath::sandbox::{Launcher, is_system};
-use mainpath::{Error, Installation, Logs};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
@@ -27,7 +28,7 @@ pub async fn doctor() -> Result<Exit, Failure> {
     let file = if home.config_file.exists() { "" } else { " (no file yet; defaults apply)" };
     match wrong {
         None => say(true, format!("configuration {}{file}", home.config_file.display())),
-        Some(wrong) => say(false, format!("configuration: {}; no agent starts until you fix that", wrong.message())),
+        Some(wrong) => say(false, format!("configuration: {}; no agent starts until you fix that", wrong.message)),
     }?;
     match sync_time(&home.data) {
         Ok(micros) => say(true, format!("data in {}; a synced write takes {micros} µs", home.data.display())),
@@ -79,15 +80,16 @@ struct Looked {
     logs: Logs,
     models: Arc<EnvModels>,
     vault: Vault,
-    wrong: Option<Error>,
+    wrong: Option<Failure>,
 }
 
 /// What can be read. Errors: there are no folders.
 fn look() -> Result<Looked, Failure> {
-    let wrong = match Installation::look() {
+    let wrong = match App::look() {
         Ok(app) => {
-            let wrong = app.runtime().err();
-            return Ok(Looked { logs: app.logs, models: app.models, vault: app.vault, wrong });
+            let wrong = app.host.check_usable().err().map(Failure::from);
+            let (models, vault) = (Arc::clone(app.host.models()), app.host.vault().clone());
+            return Ok(Looked { logs: app.logs, models, vault, wrong });
         }
         Err(wrong) => Some(wrong),
     };

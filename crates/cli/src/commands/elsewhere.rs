@@ -1,5 +1,6 @@
 //! Sessions that another machine began, found in a mirror that both have.
 
+use crate::app::App;
 use crate::args::agent::{AgentArgs, mode};
 use crate::exit::{Exit, Failure};
 use crate::runs::demo::DEMO;
@@ -8,9 +9,8 @@ use crate::runs::given::given;
 use crate::ui::out::out;
 use crate::ui::text::{number, one_line, were};
 use clap::{Args, ValueEnum};
-use mainpath::Installation;
 use mainpath::Logs;
-use mainpath::agent::{self, NewAgent, find_model};
+use mainpath::agent::{self, find_model};
 use mainpath::named_sessions::{Adopted, Kept, Session, SessionError, adopt};
 use mainpath::providers::history::{HistoryFormat, Loose, write};
 use mainpath::runtime::import::{summary_of, window};
@@ -69,7 +69,7 @@ pub struct SessionShowArgs {
 
 /// Continues a session that is not known here and that the mirror has, as a new trace; that is said, and so is a mirror that cannot be reached. Errors: what the mirror has
 /// of it is damaged, or the trace cannot be written.
-pub async fn adopt_unknown(app: &Installation, held: &Held, name: &str, agent: &AgentArgs) -> Result<(), Failure> {
+pub async fn adopt_unknown(app: &App, held: &Held, name: &str, agent: &AgentArgs) -> Result<(), Failure> {
     if !matches!(held.sessions.get(name), Err(SessionError::Unknown(_))) {
         return Ok(());
     }
@@ -89,7 +89,7 @@ pub async fn adopt_unknown(app: &Installation, held: &Held, name: &str, agent: &
 }
 
 /// `mainpath session switch NAME --mirror`
-pub async fn take_over(app: &Installation, held: &Held, name: &str) -> Result<Exit, Failure> {
+pub async fn take_over(app: &App, held: &Held, name: &str) -> Result<Exit, Failure> {
     let session = match held.sessions.get(name) {
         Err(SessionError::Unknown(_)) => fresh(&app.logs, name, None, None),
         session => session?,
@@ -101,13 +101,15 @@ pub async fn take_over(app: &Installation, held: &Held, name: &str) -> Result<Ex
 }
 
 /// Whether there was something.
-async fn take_in(app: &Installation, held: &Held, session: Session, args: &AgentArgs) -> Result<bool, Failure> {
+async fn take_in(app: &App, held: &Held, session: Session, args: &AgentArgs) -> Result<bool, Failure> {
     let name = session.name.clone();
     // What the agent is, should it go on here.
     let spec = spec(app, args).await?;
     let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
     let begin = || Ok((trace.clone(), spec));
-    let Some(adopted) = adopt(&held.around(&app.logs, &app.vault), session, begin).await? else { return Ok(false) };
+    let Some(adopted) = adopt(&held.around(&app.logs, app.host.vault()), session, begin).await? else {
+        return Ok(false);
+    };
     let Adopted { session, from, messages, lost, left_behind, healed } = adopted;
     if session.trace.is_none() {
         eprintln!("! the session {name} was cleared on another machine (trace {from} there): it starts over here");
@@ -125,7 +127,7 @@ async fn take_in(app: &Installation, held: &Held, session: Session, args: &Agent
     }
     healed.iter().for_each(|healed| eprintln!("! {healed}"));
     // From here on the mirror is of this trace, so that the other machine sees that somebody has gone on.
-    held.mirror(app, &session).await;
+    held.mirror(&app.host, &session).await;
     Ok(true)
 }
 
@@ -217,7 +219,7 @@ pub async fn summary(logs: &Logs, held: &Held, name: &str, unknown: SessionError
 
 /// `mainpath session prepare` of one that is not known here. Errors: nor is it in the mirror.
 pub async fn prepare(
-    app: &Installation,
+    app: &App,
     held: &Held,
     args: &SessionPrepareArgs,
     unknown: SessionError,
@@ -233,13 +235,12 @@ pub fn print(bytes: &[u8]) -> Result<Exit, Failure> {
 }
 
 /// What the agent of a conversation from elsewhere is to be, should it go on here.
-pub async fn spec(app: &Installation, args: &AgentArgs) -> Result<Spec, Failure> {
+pub async fn spec(app: &App, args: &AgentArgs) -> Result<Spec, Failure> {
     // It can be taken in without one; whoever goes on with it names it then.
-    let given = given(app, args, app.sources.run.clone(), false)?;
-    let chosen = find_model(given.model(), &app.logs.home, app.models.registry()).await;
+    let given = given(app, args, app.host.sources().run.clone(), false)?;
+    let chosen = find_model(given.model(), app.host.home(), app.host.registry()).await;
     let model = chosen.map_or_else(|| DEMO.into(), |chosen| chosen.model);
     let workspace = agent::workspace(args.workspace.as_deref())?;
-    let policy = app.sources.load(&workspace.display().to_string(), &given.rules)?;
-    let mode = mode(args, is_attended());
-    Ok(app.spec(NewAgent { given: &given, model, workspace: &workspace, policy: &policy, mode })?)
+    let agent = app.host.agent(model).given(given).workspace(workspace).approvals(mode(args, is_attended()));
+    Ok(agent.spec()?)
 }

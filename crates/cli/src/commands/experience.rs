@@ -1,18 +1,19 @@
 //! `experience` and `reflect`: what agents learned, and having one look back on its work.
 
+use crate::app::App;
 use crate::args::output::OutputArgs;
 use crate::exit::{Exit, Failure};
 use crate::runs::driven::announce;
 use crate::runs::follow::{Follow, is_attended};
-use crate::runs::reflect::{ids, told};
+use crate::runs::reflect::{ids, known, told};
 use crate::ui::out::out;
 use crate::ui::person::person_only;
 use crate::ui::text::{count, in_one_line, one_line, short};
 use crate::ui::whole::visible;
 use clap::{Args, Subcommand};
+use mainpath::Home;
 use mainpath::experience::{Broken, Change, Entry, Experiences, Placed, Status};
 use mainpath::types::Origin;
-use mainpath::{Home, Installation};
 use serde_json::{Value, json};
 use std::io::BufRead;
 use std::process::Command;
@@ -121,18 +122,19 @@ pub fn experience(command: ExperienceCommand) -> Result<Exit, Failure> {
 
 /// `mainpath reflect`
 pub async fn reflect(args: ReflectArgs) -> Result<Exit, Failure> {
-    let app = Installation::open()?;
+    let app = App::open()?;
     let of = app.logs.find(args.trace.as_deref()).await?;
-    let before = ids(&app.experiences)?;
-    let runtime = app.runtime()?;
-    let new = app.reflection(&runtime, &of, args.focus.as_deref()).await?;
+    let before = ids(known(&app)?)?;
+    app.host.check_usable()?;
+    let runtime = app.host.runtime();
+    let new = app.host.reflection(&of, args.focus.as_deref()).await?;
     let (log, ..) = app.logs.read(&new).await?;
     if !args.output.json {
         eprintln!("· reflecting on {of}");
     }
     announce(&new, &args.output);
-    let follow = Follow::new(&app, &runtime, &new, &args.output, log.head + 1);
-    runtime.resume(&app.logs.scope, &new);
+    let follow = Follow::new(&app, &new, &args.output, log.head + 1);
+    runtime.resume(app.host.whose(), &new);
     let exit = follow.stay().await?;
     if !args.output.json {
         told(&app, &new, &before).await?;

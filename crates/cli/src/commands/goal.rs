@@ -1,5 +1,6 @@
 //! `mainpath goal`: the plan of a trace, shown or changed, whoever drives it.
 
+use crate::app::App;
 use crate::commands::control::driven_elsewhere;
 use crate::exit::{Exit, Failure, logs};
 use crate::runs::settle::settle;
@@ -7,7 +8,6 @@ use crate::ui::out::out;
 use crate::ui::text::{one_line, short};
 use crate::ui::told::begins_with_the_task;
 use clap::{Args, Subcommand, ValueEnum};
-use mainpath::Installation;
 use mainpath::Logs;
 use mainpath::core::{LEGEND, State};
 use mainpath::runtime::{Mail, views};
@@ -177,7 +177,7 @@ pub async fn change(logs: &Logs, trace: &TraceId, ops: Vec<GoalOp>) -> Result<bo
     let (log, mut state, bodies) = logs.read(trace).await?;
     logs.of(trace, &log, &state, &bodies).check_goals(&ops)?;
     // Where nobody works, the plan is changed here and now.
-    let here = if state.run.is_none() && !driven_elsewhere(logs, trace)? { Some(Installation::open()?) } else { None };
+    let here = if state.run.is_none() && !driven_elsewhere(logs, trace)? { Some(App::open()?) } else { None };
     let mail = logs.send(trace, &Mail::Goals { ops: ops.clone() }).await?;
     if driven_elsewhere(logs, trace)? {
         let until = tokio::time::Instant::now() + PATIENCE;

@@ -1,5 +1,6 @@
 //! `import`: conversations from other systems, and the sessions that other agents recorded.
 
+use crate::app::App;
 use crate::args::agent::AgentArgs;
 use crate::commands::elsewhere::spec;
 use crate::commands::session::{FormatArg, messages_of, with_system};
@@ -9,7 +10,6 @@ use crate::ui::out::out;
 use crate::ui::person::person_only;
 use crate::ui::text::{count, one_line, short, span, were};
 use clap::{Args, ValueEnum};
-use mainpath::Installation;
 use mainpath::Logs;
 use mainpath::imported::{FoundSession, Places, Program, Reconstructed, RecordedSession, find, reconstruct};
 use mainpath::runtime::import::{Origin, import as take_in};
@@ -89,7 +89,7 @@ pub async fn import(args: ImportArgs) -> Result<Exit, Failure> {
 
 /// A conversation from another system.
 async fn conversation(file: PathBuf, args: ImportArgs) -> Result<Exit, Failure> {
-    let app = Installation::open()?;
+    let app = App::open()?;
     let held = Held::new(&app.logs)?;
     let mut session = args.session.as_ref().map(|name| held.for_run(&app.logs, name)).transpose()?;
     let (name, mut messages) = messages_of(Some(&file), args.format.into())?;
@@ -102,7 +102,7 @@ async fn conversation(file: PathBuf, args: ImportArgs) -> Result<Exit, Failure> 
     let spec = spec(&app, &agent).await?;
     let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
     let from = Origin { source: &name, now: system_clock() };
-    let messages = take_in(app.logs.at(&trace), &app.vault, spec, history.messages, from).await?;
+    let messages = take_in(app.logs.at(&trace), app.host.vault(), spec, history.messages, from).await?;
     views::write(app.logs.at(&trace)).await?;
     if let Some((session, _)) = &mut session {
         held.point(session, &trace)?;

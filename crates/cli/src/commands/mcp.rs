@@ -1,5 +1,6 @@
 //! `mainpath mcp`: the servers that agents use, for people.
 
+use crate::app::App;
 use crate::args::agent::AgentArgs;
 use crate::exit::{Exit, Failure};
 use crate::runs::attach::{Sizes, line};
@@ -7,7 +8,6 @@ use crate::ui::out::out;
 use crate::ui::person::person_only;
 use crate::ui::text::{one_line, plain, short};
 use clap::{Args, Subcommand};
-use mainpath::Installation;
 use mainpath::Logs;
 use mainpath::agent;
 use mainpath::mcp::{Servers, State};
@@ -90,7 +90,7 @@ pub async fn mcp(command: McpCommand) -> Result<Exit, Failure> {
 }
 
 async fn list(args: McpListArgs) -> Result<Exit, Failure> {
-    let app = Installation::open()?;
+    let app = App::open()?;
     let workspace = agent::workspace(args.place.workspace.as_deref())?;
     let servers = servers::read(&app.logs, &workspace, args.place.mcp_config.as_deref())?;
     servers.warnings.iter().for_each(|warning| eprintln!("! {}", one_line(warning)));
@@ -98,7 +98,7 @@ async fn list(args: McpListArgs) -> Result<Exit, Failure> {
     if files.is_empty() && !args.json {
         out(&format!("no MCP servers; add them to {} or .mcp.json", app.logs.home.config_file.display()))?;
     }
-    let mcp = servers::start(&app, &workspace, servers, |notice| eprintln!("! {}", one_line(notice))).await?;
+    let mcp = servers::start(&app.host, &workspace, servers, |notice| eprintln!("! {}", one_line(notice))).await?;
     let mut fine = true;
     for (server, file) in mcp.states().iter().zip(files) {
         let (state, about) = match &server.state {
@@ -165,7 +165,7 @@ fn print(described: &str) -> Result<(), Failure> {
 /// It is the person's own deed, so no rule is asked.
 async fn call(args: McpCallArgs) -> Result<Exit, Failure> {
     person_only("call MCP servers past the gate")?;
-    let app = Installation::open()?;
+    let app = App::open()?;
     let folder = agent::workspace(args.place.workspace.as_deref())?;
     let Servers { mut servers, .. } = servers::read(&app.logs, &folder, args.place.mcp_config.as_deref())?;
     servers.retain(|server| server.name == args.server);
@@ -174,7 +174,7 @@ async fn call(args: McpCallArgs) -> Result<Exit, Failure> {
     };
     let prefixed = format!("{}{}", server.prefix(), args.tool);
     let servers = Servers { servers, warnings: Vec::new() };
-    let mcp = servers::start(&app, &folder, servers, |notice| eprintln!("! {}", one_line(notice))).await?;
+    let mcp = servers::start(&app.host, &folder, servers, |notice| eprintln!("! {}", one_line(notice))).await?;
     match mcp.states().first().map(|server| &server.state) {
         Some(State::Failed(why)) => return Err(Failure::error(format!("the MCP server {:?}: {why}", args.server))),
         Some(State::Untrusted) => {
@@ -183,18 +183,18 @@ async fn call(args: McpCallArgs) -> Result<Exit, Failure> {
         Some(State::Disabled) => return Err(Failure::error(format!("{:?} is disabled", args.server))),
         Some(State::Ready { .. }) | None => {}
     }
-    let known = |name: &&String| app.tools.resolve(name).is_some();
+    let known = |name: &&String| app.host.tools().resolve(name).is_some();
     // A set that is too large for a prompt is called through the tool that stands for it.
     let (tool, arguments) = match [&args.tool, &prefixed].into_iter().find(known) {
         Some(tool) => (tool.clone(), args.arguments.clone()),
-        None if app.tools.resolve("use_tool").is_some() => {
+        None if app.host.tools().resolve("use_tool").is_some() => {
             let inner: Value = serde_json::from_str(&args.arguments)
                 .map_err(|error| Failure::usage(format!("the arguments are not JSON: {error}")))?;
             ("use_tool".into(), json!({"name": prefixed, "arguments": inner}).to_string())
         }
         None => return Err(Failure::usage(format!("the MCP server {:?} has no tool {:?}", args.server, args.tool))),
     };
-    let output = app.tools.run(&tool, &arguments, &context(&app, &folder, &tool)?).await;
+    let output = app.host.tools().run(&tool, &arguments, &context(&app, &folder, &tool)?).await;
     for part in &output.content {
         match (part, line(part, &Sizes::new())) {
             (Part::Text { text }, _) => out(&plain(text))?,
@@ -209,16 +209,16 @@ async fn call(args: McpCallArgs) -> Result<Exit, Failure> {
     }
 }
 
-fn context(app: &Installation, folder: &std::path::Path, tool: &str) -> Result<ToolContext, Failure> {
+fn context(app: &App, folder: &std::path::Path, tool: &str) -> Result<ToolContext, Failure> {
     let verdict = Verdict { decision: Decision::Allow, rule: "person".into(), reason: "A person called it.".into() };
-    let effect = app.tools.doc(tool).map(|doc| doc.effect).unwrap_or_default();
+    let effect = app.host.tools().doc(tool).map(|doc| doc.effect).unwrap_or_default();
     let trace: TraceId = "mcp-call".parse().map_err(|error: BadName| Failure::error(error.to_string()))?;
     let of = Attempt { trace: &trace, call: CallId { seq: Seq(1), index: 0 }, number: 1, tool, effect };
     let grant = Grant::issue(of, Confinement::default(), &verdict, true);
     let grant = grant.ok_or_else(|| Failure::error("no grant can be made"))?;
     let workspace = Workspace::new(folder, app.logs.home.protected())?;
     let mut ctx = ToolContext::new(Arc::new(workspace), grant, Launcher::current_exe());
-    ctx.timeout = app.tools.doc(tool).and_then(|doc| doc.timeout);
+    ctx.timeout = app.host.tools().doc(tool).and_then(|doc| doc.timeout);
     ctx.progress = Arc::new(|piece| eprint!("{}", plain(piece)));
     Ok(ctx)
 }

@@ -1,5 +1,6 @@
 //! `mainpath people`: contacts, and the listener for replies.
 
+use crate::app::App;
 use crate::exit::{Exit, Failure};
 use crate::runs::signals::Signals;
 use crate::ui::out::out;
@@ -7,7 +8,7 @@ use crate::ui::text::one_line;
 use clap::{Args, Subcommand};
 use mainpath::people::{AnswerDesk, Channel, Contact, listen};
 use mainpath::types::TraceId;
-use mainpath::{Home, Installation, Logs};
+use mainpath::{Home, Logs};
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -76,8 +77,8 @@ fn ways(home: &Home, contact: &Contact) -> String {
 }
 
 async fn hear(args: ListenArgs) -> Result<Exit, Failure> {
-    let app = Installation::open()?;
-    let people = app.people()?.ok_or_else(|| {
+    let app = App::open()?;
+    let people = app.host.people()?.ok_or_else(|| {
         Failure::error("no channel takes replies; add [people.webhook] or [people.feishu] to config.toml")
     })?;
     let config = people.config();

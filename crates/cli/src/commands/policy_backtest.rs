@@ -1,5 +1,6 @@
 //! `mainpath policy backtest`: what other rules would have decided otherwise on recorded calls.
 
+use crate::app::App;
 use crate::args::past::PastArgs;
 use crate::exit::{Exit, Failure};
 use crate::runs::rules::read_named;
@@ -7,11 +8,11 @@ use crate::ui::junit::{JunitCase, write_junit};
 use crate::ui::out::out;
 use crate::ui::text::{count, gist, number, one_line, short};
 use clap::{Args, ValueEnum};
+use mainpath::RuleNames;
 use mainpath::backtest::{Backtest, NewRules, RuleChange};
 use mainpath::policy::Layer;
 use mainpath::rules::GivenRules;
 use mainpath::types::{Decision, RunRules};
-use mainpath::{Installation, RuleNames};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -77,11 +78,11 @@ pub async fn backtest(args: PolicyBacktestArgs) -> Result<Exit, Failure> {
         Some(layer) => NewRules { file: Some(GivenRules { layer, text }), ..NewRules::default() },
         None => NewRules { run: RunRules { files: vec![text], ..RunRules::default() }, ..NewRules::default() },
     };
-    let app = Installation::look()?;
+    let app = App::look()?;
     warn(&app, &new)?;
     let scope = args.past.scope(&app.logs).await?;
     let logs = app.logs.clone();
-    let judging = tokio::task::spawn_blocking(move || app.past_judge().backtest(&logs, &new, &scope));
+    let judging = tokio::task::spawn_blocking(move || app.host.past_judge().backtest(&logs, &new, &scope));
     let found = judging.await.map_err(|error| Failure::error(error.to_string()))??;
     match args.json {
         true => out(&json!(found).to_string())?,
@@ -94,13 +95,13 @@ pub async fn backtest(args: PolicyBacktestArgs) -> Result<Exit, Failure> {
 }
 
 /// Says which of the rules name no tool. Errors: they cannot be read.
-fn warn(app: &Installation, new: &NewRules) -> Result<(), Failure> {
+fn warn(app: &App, new: &NewRules) -> Result<(), Failure> {
     let sources = match &new.file {
-        Some(file) => app.sources.clone().with_given(file.clone())?,
-        None => app.sources.clone(),
+        Some(file) => app.host.sources().clone().with_given(file.clone())?,
+        None => app.host.sources().clone(),
     };
     let policy = sources.load(".", &new.run)?;
-    let names = RuleNames::new(&app.logs.home, &app.tools, Path::new("."), None);
+    let names = RuleNames::new(app.host.home(), app.host.tools(), Path::new("."), None);
     names.warnings(&policy).iter().for_each(|line| eprintln!("! {}", one_line(line)));
     Ok(())
 }

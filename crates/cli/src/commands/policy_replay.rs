@@ -1,5 +1,6 @@
 //! `mainpath policy replay`: what the rules of today would have said of the calls of a trace.
 
+use crate::app::App;
 use crate::args::rules::RuleArgs;
 use crate::exit::{Exit, Failure};
 use crate::traces::past;
@@ -10,7 +11,7 @@ use mainpath::backtest::{JudgedCall, Unjudged};
 use mainpath::policy::{Breach, Budget, Checks, Folders};
 use mainpath::tools::Workspace;
 use mainpath::types::{Event, EventKind, Micros, Price, Spec, Verdict};
-use mainpath::{Installation, RuleNames};
+use mainpath::{HomeOptions, RuleNames};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -53,18 +54,17 @@ pub struct PolicyReplayArgs {
 /// `mainpath policy replay`
 pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
     let rules = args.rules.read()?;
-    let app = Installation::look()?;
-    RuleNames::new(&app.logs.home, &app.tools, Path::new("."), None).check(&rules)?;
-    let app = app.with_rules(rules);
+    let app = App::with(HomeOptions { rules: rules.clone(), read_only: true, ..HomeOptions::default() })?;
+    RuleNames::new(app.host.home(), app.host.tools(), Path::new("."), None).check(&rules)?;
     let trace = app.logs.find(args.trace.as_deref()).await?;
     let (log, ..) = app.logs.read(&trace).await?;
-    let tools = app.tools.clone();
+    let tools = app.host.tools().clone();
     let spec = log.events.iter().rev().find_map(spec_in);
     if let Some(spec) = spec {
         // What is wrong with a file of rules is told once, and not of each call.
-        app.sources.load_for(spec)?;
+        app.host.sources().load_for(spec)?;
     }
-    let judged = app.past_judge().calls(&log);
+    let judged = app.host.past_judge().calls(&log);
     let differs = |one: &&JudgedCall<'_>| one.now.as_ref().is_ok_and(|now| now.decision != one.then.decision);
     let unknown = |one: &&JudgedCall<'_>| one.now.is_err();
     for one in judged.iter().filter(|one| args.all || differs(one) || unknown(one)) {
@@ -116,10 +116,10 @@ pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
 }
 
 /// A model of a trace whose price nobody knew, so that it seems to have cost nothing.
-fn unpriced<'e>(app: &Installation, events: &'e [Event]) -> Option<&'e str> {
+fn unpriced<'e>(app: &App, events: &'e [Event]) -> Option<&'e str> {
     let specs = events.iter().filter_map(spec_in);
     let mut free = specs.filter(|spec| spec.price == Price::default()).map(|spec| spec.model.as_str());
-    free.find(|model| app.models.registry().facts(model).price.is_none())
+    free.find(|model| app.host.registry().facts(model).price.is_none())
 }
 
 /// The checks of the file and of the flags. Errors: what is wrong with them.

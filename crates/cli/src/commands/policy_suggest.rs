@@ -1,11 +1,11 @@
 //! `mainpath policy suggest`: rules that would have answered what people were asked.
 
+use crate::app::App;
 use crate::args::past::PastArgs;
 use crate::exit::{Exit, Failure};
 use crate::ui::out::out;
 use crate::ui::text::{count, gist, number, one_line, plain, short};
 use clap::Args;
-use mainpath::Installation;
 use mainpath::backtest::{CoveredCall, RuleSuggestion, Suggestions};
 use serde_json::json;
 
@@ -24,10 +24,10 @@ pub struct PolicySuggestArgs {
 
 /// `mainpath policy suggest`
 pub async fn suggest(args: PolicySuggestArgs) -> Result<Exit, Failure> {
-    let app = Installation::look()?;
+    let app = App::look()?;
     let scope = args.past.scope(&app.logs).await?;
     let (logs, least) = (app.logs.clone(), args.least);
-    let judging = tokio::task::spawn_blocking(move || app.past_judge().suggest(&logs, &scope, least));
+    let judging = tokio::task::spawn_blocking(move || app.host.past_judge().suggest(&logs, &scope, least));
     let found = judging.await.map_err(|error| Failure::error(error.to_string()))??;
     match args.json {
         true => out(&json!(found).to_string())?,

@@ -1,5 +1,6 @@
 //! `rm`, `purge` and `erase`: what is taken away for good. A person does that, never an agent's tool.
 
+use crate::app::App;
 use crate::args::point::seq;
 use crate::exit::{Exit, Failure};
 use crate::runs::follow::is_attended;
@@ -8,7 +9,6 @@ use crate::ui::out::out;
 use crate::ui::person::person_only;
 use crate::ui::text::{count, number, one_line, span};
 use clap::{ArgGroup, Args};
-use mainpath::Installation;
 use mainpath::Logs;
 use mainpath::core::{EffectKey, Machine, pending};
 use mainpath::index::Index;
@@ -364,7 +364,7 @@ async fn collect(logs: &Logs, dry_run: bool) -> Result<Exit, Failure> {
 /// `mainpath erase`
 pub async fn erase(args: EraseArgs) -> Result<Exit, Failure> {
     person_only("erase messages")?;
-    let app = Installation::open()?;
+    let app = App::open()?;
     let trace = app.logs.find(Some(&args.trace)).await?;
     let (what, words) = if args.all {
         (What::All, format!("all messages of {trace}"))
@@ -378,7 +378,7 @@ pub async fn erase(args: EraseArgs) -> Result<Exit, Failure> {
         if args.forks && !others.is_empty() { format!(", also in {}", several(&others)) } else { String::new() };
     confirm(args.yes, &format!("erase {words} for good{and_there}"))?;
     let erasure = Erase { what: &what, copies: if args.forks { &copies } else { &[] }, reason: args.reason.as_deref() };
-    let Erased { done, mended, left } = everywhere(&app.logs, &app.vault).erase(&trace, erasure).await?;
+    let Erased { done, mended, left } = everywhere(&app.logs, app.host.vault()).erase(&trace, erasure).await?;
     tell(&mended);
     for (trace, done) in done.iter().flatten() {
         told(trace, done)?;

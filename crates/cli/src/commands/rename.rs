@@ -1,11 +1,11 @@
 //! `mainpath rename`: what a trace is called.
 
+use crate::app::App;
 use crate::commands::control::driven_elsewhere;
 use crate::exit::{Exit, Failure, logs};
 use crate::runs::settle::settle;
 use crate::ui::out::out;
 use clap::Args;
-use mainpath::Installation;
 use mainpath::core::{LONGEST_NAME, Refusal};
 use mainpath::runtime::Mail;
 use mainpath::types::{Event, EventKind};
@@ -35,8 +35,7 @@ pub async fn rename(args: RenameArgs) -> Result<Exit, Failure> {
     let trace = logs.find_anywhere(Some(&args.trace)).await?;
     let (_, state, _) = logs.read(&trace).await?;
     // Where nobody works, it is named here and now.
-    let here =
-        if state.run.is_none() && !driven_elsewhere(&logs, &trace)? { Some(Installation::open()?) } else { None };
+    let here = if state.run.is_none() && !driven_elsewhere(&logs, &trace)? { Some(App::open()?) } else { None };
     let mail = logs.send(&trace, &Mail::Rename { name: args.name, made: None }).await?;
     let came = |event: &&Event| event.mail == Some(mail);
     let until = Instant::now() + PATIENCE;

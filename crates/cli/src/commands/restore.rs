@@ -1,17 +1,18 @@
 //! Files put back to what they were: `restore`, and `--files` of `rewind` and `fork`.
 
+use crate::app::App;
 use crate::args::point::PointArgs;
 use crate::exit::{Exit, Failure};
 use crate::runs::follow::is_attended;
 use crate::ui::out::out;
 use crate::ui::text::{count, number, one_line, were};
 use clap::Args;
+use mainpath::Logs;
 use mainpath::runtime::files::{Fate, FilePlan};
 use mainpath::store::StoreError;
 use mainpath::trace::{FileDiff, LARGEST_COMPARED, ReadTrace, Restore, RestoreTo, Restored, file_diff};
 use mainpath::types::Seq;
 use mainpath::types::{FileState, TraceId};
-use mainpath::{Installation, Logs};
 
 /// What becomes of the files.
 #[derive(Args, Clone, Copy, Debug, Default)]
@@ -56,7 +57,7 @@ pub async fn restore(args: RestoreArgs) -> Result<Exit, Failure> {
             "give a message, a turn or a goal: mainpath restore TRACE --to MESSAGE, --turn N, --goal N or --undo",
         ));
     }
-    let app = Installation::open()?;
+    let app = App::open()?;
     let trace = app.logs.find(Some(&args.trace)).await?;
     let (log, state, bodies) = app.logs.read(&trace).await?;
     let to = if args.undo { RestoreTo::BeforeLastRestore } else { RestoreTo::Point(args.point.point()) };
@@ -68,7 +69,7 @@ pub async fn restore(args: RestoreArgs) -> Result<Exit, Failure> {
         return show(&app.logs, &restore.plan().await?).await.map(|()| Exit::Ok);
     }
     held(&app.logs, &trace)?;
-    let done = restore.run(&app.runtime()?, &trace, args.force).await?;
+    let done = restore.run(app.host.runtime(), &trace, args.force).await?;
     for line in told(&done) {
         out(&line)?;
     }
@@ -77,7 +78,7 @@ pub async fn restore(args: RestoreArgs) -> Result<Exit, Failure> {
 
 /// What `--files` and its like ask for at a message of `from`, before `trace` goes on. True: nothing more is to be done.
 pub async fn before_going_on(
-    app: &Installation,
+    app: &App,
     trace: &TraceId,
     from: ReadTrace<'_>,
     at: Seq,
@@ -99,7 +100,7 @@ pub async fn before_going_on(
         return Ok(true);
     }
     // A run that goes on would find its files changed under it.
-    if app.logs.store.owner(&app.logs.scope, from.trace)?.is_some() && !args.files {
+    if app.logs.store.owner(app.host.whose(), from.trace)?.is_some() && !args.files {
         return Ok(false);
     }
     let changed = planned.files.iter().filter(|plan| plan.fate != Fate::Same).count();
@@ -124,7 +125,7 @@ pub async fn before_going_on(
         }
     }
     held(&app.logs, from.trace)?;
-    let done = restore.run(&app.runtime()?, trace, args.force).await?;
+    let done = restore.run(app.host.runtime(), trace, args.force).await?;
     if !quiet {
         told(&done).iter().for_each(|line| eprintln!("· {line}"));
     }

@@ -1,5 +1,6 @@
 //! `rewind`, `regenerate` and `fork`: going on from an earlier message, in the trace or in another one.
 
+use crate::app::App;
 use crate::args::agent::AgentArgs;
 use crate::args::output::OutputArgs;
 use crate::args::point::{PointArgs, seq};
@@ -12,11 +13,11 @@ use crate::ui::out::out;
 use clap::Args;
 use mainpath::runtime::{Mail, new_trace_id};
 use mainpath::skills::said;
+use mainpath::spec_of;
 use mainpath::store::ReadLog;
 use mainpath::store::scheduler::system_clock;
 use mainpath::types::Part;
 use mainpath::types::Seq;
-use mainpath::{Installation, spec_of};
 
 /// `mainpath rewind`
 #[derive(Args, Debug)]
@@ -156,7 +157,7 @@ pub async fn fork(mut args: ForkArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage("a fork before the first message needs a task"));
     }
     if let Some(model) = &args.agent.model {
-        app.prepare_model(model).await?;
+        app.host.prepare_model(model).await?;
     }
     if args.files.dry_run {
         before_going_on(&app, &from, of, at, args.files, true).await?;
@@ -167,7 +168,7 @@ pub async fn fork(mut args: ForkArgs) -> Result<Exit, Failure> {
     }
     let (skill, task) = said_in(&app, &log, args.task)?;
     let new = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
-    app.runtime()?.fork(&app.logs.scope, &from, at, &new).await?;
+    app.host.runtime().fork(app.host.whose(), &from, at, &new).await?;
     before_going_on(&app, &new, of, at, args.files, args.output.json).await?;
     // Past the results of its calls, if it made any.
     let head = app.logs.read(&new).await?.1.tree.head.unwrap_or(Seq(0));
@@ -194,9 +195,9 @@ pub async fn fork(mut args: ForkArgs) -> Result<Exit, Failure> {
 }
 
 /// Reads a new task for a trace: the mail that loads the skill that it names, and the text. Errors: nothing has the name.
-fn said_in(app: &Installation, log: &ReadLog, task: Option<String>) -> Result<(Option<Mail>, Option<String>), Failure> {
+fn said_in(app: &App, log: &ReadLog, task: Option<String>) -> Result<(Option<Mail>, Option<String>), Failure> {
     let (Some(task), Some(spec)) = (task.clone(), spec_of(log)) else { return Ok((None, task)) };
-    let (skill, task) = said(task, spec, app.shelf.as_ref())?;
+    let (skill, task) = said(task, spec, app.host.skills())?;
     Ok((skill, Some(task)))
 }
 

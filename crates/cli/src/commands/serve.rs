@@ -1,6 +1,7 @@
 //! `mainpath mcp serve`: runs for the person's own MCP client. It serves what it has started itself and nothing else, so
 //! whoever talks to it decides about no run of anybody else.
 
+use crate::app::App;
 use crate::args::agent::AgentArgs;
 use crate::exit::{Exit, Failure};
 use crate::runs::driven::end_processes;
@@ -11,12 +12,11 @@ use crate::ui::person::person_only;
 use crate::ui::text::one_line;
 use mainpath::agent::{self, choose_model};
 use mainpath::core::{Bodies, Log, State, arguments_in};
-use mainpath::mcp::{CallError, Mcp, RunAnswer, RunDecision, RunStart, Runs};
+use mainpath::mcp::{CallError, RunAnswer, RunDecision, RunStart, Runs};
 use mainpath::runtime::{Mail, Phase, Runtime, Waiting, views};
 use mainpath::servers::{self, PassingOn};
 use mainpath::tools::Fut;
 use mainpath::types::{ApprovalMode, BadCallId, CallId, Event, EventKind, TraceId};
-use mainpath::{Host, Installation};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -30,10 +30,10 @@ pub async fn serve(args: AgentArgs) -> Result<Exit, Failure> {
     let app = opened(&args)?;
     let workspace = agent::workspace(args.workspace.as_deref())?;
     let tell = |line: &str| eprintln!("! {}", one_line(line));
-    let mcp = servers::connect(&app, &workspace, args.mcp_config.as_deref(), None, tell).await?;
-    let host = Host::of(app.clone(), None)?;
-    host.bind_keys(args.model.as_deref());
-    let served = Arc::new(Served { app, host, args, mcp, started: Mutex::default() });
+    servers::connect(&app.host, &workspace, args.mcp_config.as_deref(), None, tell).await?;
+    app.host.check_usable()?;
+    app.host.bind_keys(args.model.as_deref());
+    let served = Arc::new(Served { app, args, started: Mutex::default() });
     let mut signals = Signals::listen()?;
     let done = tokio::select! {
         done = mainpath::mcp::serve(Arc::clone(&served) as Arc<dyn Runs>) => Ok(done),
@@ -41,10 +41,8 @@ pub async fn serve(args: AgentArgs) -> Result<Exit, Failure> {
     };
     // Also where the client has gone: whoever closes its input has not said that runs are to break off.
     served.stop(&mut signals, done.as_ref().err().unwrap_or(&"a signal")).await;
-    end_processes(served.runtime()).await;
-    if let Some(mcp) = &served.mcp {
-        mcp.close().await;
-    }
+    end_processes(&served.app.host).await;
+    served.app.host.close_servers().await;
     match done {
         Ok(served) => served.map(|()| Exit::Ok).map_err(|error| Failure::error(error.to_string())),
         Err(_) => Ok(Exit::Interrupted),
@@ -52,10 +50,8 @@ pub async fn serve(args: AgentArgs) -> Result<Exit, Failure> {
 }
 
 struct Served {
-    app: Installation,
-    host: Host,
+    app: App,
     args: AgentArgs,
-    mcp: Option<Mcp>,
     started: Mutex<BTreeMap<TraceId, PassingOn>>,
 }
 
@@ -65,7 +61,7 @@ fn said(failure: impl Into<Failure>) -> String {
 
 impl Served {
     fn runtime(&self) -> &Runtime {
-        self.host.runtime()
+        self.app.host.runtime()
     }
 
     async fn begin(&self, start: RunStart) -> Result<Value, String> {
@@ -82,24 +78,24 @@ impl Served {
             None => self.args.workspace.clone(),
         };
         let folder = folder.as_deref();
-        let given = given_in(app, &self.args, folder, app.sources.run.clone(), true).map_err(said)?;
+        let given = given_in(app, &self.args, folder, app.host.sources().run.clone(), true).map_err(said)?;
         let named = start.model.as_deref().or(given.model());
-        let chosen = choose_model(named, &app.logs.home, app.models.registry()).await.map_err(said)?;
-        app.prepare_model(&chosen.model).await.map_err(said)?;
+        let chosen = choose_model(named, app.host.home(), app.host.registry()).await.map_err(said)?;
+        app.host.prepare_model(&chosen.model).await.map_err(said)?;
         let workspace = agent::workspace(folder).map_err(said)?;
         // Nobody sits at a terminal: what has to be asked waits for run_answer.
         let mode = if self.args.yes { ApprovalMode::Yes } else { ApprovalMode::Ask };
         let model = chosen.model.clone();
-        let agent = self.host.agent(chosen.model).given(given).workspace(&workspace).approvals(mode);
+        let agent = app.host.agent(chosen.model).given(given).workspace(&workspace).approvals(mode);
         let trace = agent.start(start.task).await.map_err(said)?.trace().id().clone();
-        let passing_on = servers::pass_on(app, self.runtime(), &trace, self.mcp.as_ref());
+        let passing_on = servers::pass_on(&app.host, &trace);
         self.started.lock().unwrap_or_else(PoisonError::into_inner).insert(trace.clone(), passing_on);
         Ok(json!({"trace": trace, "status": "started", "model": model, "workspace": workspace}))
     }
 
     /// Checks a model's name that a client gives. The client's own model may have written it.
     fn may_name(&self, model: &str) -> bool {
-        self.args.model.as_deref() == Some(model) || self.host.is_model_of_owner(model)
+        self.args.model.as_deref() == Some(model) || self.app.host.is_model_of_owner(model)
     }
 
     /// A folder that a client names, with its links resolved. Errors: it is not below the folder that is served.
@@ -210,7 +206,7 @@ impl Served {
         if !matches!(&phase, Phase::Parked(waiting) if waiting.contains(&wanted)) {
             return Err(format!("call {call} of {trace} is not waiting for that; see run_status"));
         }
-        let on = self.host.trace(&trace).await.map_err(said)?;
+        let on = self.app.host.trace(&trace).await.map_err(said)?;
         // Read when this returns: run_result does not say then that the call still waits.
         match decision {
             RunDecision::Approve => on.approve(call).await.map_err(said)?,

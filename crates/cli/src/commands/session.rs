@@ -1,5 +1,6 @@
 //! `session`: conversations under names, and those that were held elsewhere.
 
+use crate::app::App;
 use crate::args::agent::AgentArgs;
 use crate::commands::elsewhere;
 use crate::commands::elsewhere::{SessionPrepareArgs, SessionShowArgs, print, spec};
@@ -9,7 +10,6 @@ use crate::ui::out::out;
 use crate::ui::person::person_only;
 use crate::ui::text::{count, number, one_line, short, span, were};
 use clap::{Args, Subcommand, ValueEnum};
-use mainpath::Installation;
 use mainpath::Logs;
 use mainpath::agent::with_more;
 use mainpath::named_sessions::{Session, SessionError, persist, prepare, summary};
@@ -183,7 +183,7 @@ async fn look(command: SessionCommand) -> Result<Exit, Failure> {
 }
 
 async fn change(command: SessionCommand) -> Result<Exit, Failure> {
-    let app = Installation::open()?;
+    let app = App::open()?;
     let held = Held::new(&app.logs)?;
     match command {
         SessionCommand::New(args) => new(&app.logs, &held, args).await,
@@ -216,7 +216,7 @@ async fn change(command: SessionCommand) -> Result<Exit, Failure> {
                 session => session?,
             };
             session.window = args.window.unwrap_or(session.window);
-            let prepared = prepare(&held.around(&app.logs, &app.vault), &session).await?;
+            let prepared = prepare(&held.around(&app.logs, app.host.vault()), &session).await?;
             if prepared.expired {
                 eprintln!("{} has expired and starts over", session.name);
             }
@@ -317,7 +317,7 @@ pub fn messages_of(file: Option<&Path>, format: Option<HistoryFormat>) -> Result
     Ok((name, messages))
 }
 
-async fn add(app: &Installation, held: &Held, args: SessionPersistArgs) -> Result<Exit, Failure> {
+async fn add(app: &App, held: &Held, args: SessionPersistArgs) -> Result<Exit, Failure> {
     person_only("add to a session")?;
     elsewhere::adopt_unknown(app, held, &args.name, &args.agent).await?;
     let mut session = held.sessions.get(&args.name)?;
@@ -326,15 +326,14 @@ async fn add(app: &Installation, held: &Held, args: SessionPersistArgs) -> Resul
     let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
     let begin = || Ok((trace, spec));
     let healed = messages.clone().heal(true).healed;
-    let added =
-        persist(&held.around(&app.logs, &app.vault), &mut session, messages, &name, begin).await.map_err(|error| {
-            match error {
-                SessionError::Nothing => {
-                    tell(&healed);
-                    Failure::error(format!("{name} has no messages to add"))
-                }
-                error => error.into(),
+    let added = persist(&held.around(&app.logs, app.host.vault()), &mut session, messages, &name, begin)
+        .await
+        .map_err(|error| match error {
+            SessionError::Nothing => {
+                tell(&healed);
+                Failure::error(format!("{name} has no messages to add"))
             }
+            error => error.into(),
         })?;
     tell(&added.healed);
     if let Some(problem) = added.unmirrored {
@@ -356,11 +355,11 @@ fn messages_were(count: usize) -> String {
 }
 
 /// What a conversation said to the system elsewhere becomes instructions here, after the owner's; that is said.
-pub fn with_system(app: &Installation, mut agent: AgentArgs, system: &[String]) -> AgentArgs {
+pub fn with_system(app: &App, mut agent: AgentArgs, system: &[String]) -> AgentArgs {
     if system.is_empty() {
         return agent;
     }
-    agent.instructions = Some(with_more(agent.instructions.take(), &app.logs.home, system));
+    agent.instructions = Some(with_more(agent.instructions.take(), app.host.home(), system));
     let chars: usize = system.iter().map(|text| text.chars().count()).sum();
     let (messages, chars) = (count(system.len() as u64, "system message"), count(chars as u64, "character"));
     eprintln!("! {messages} ({chars}) kept as instructions of this trace");

@@ -1,5 +1,6 @@
 //! `mainpath take`: what an agent has changed in a copy of the folder, shown, and put into the folder.
 
+use crate::app::App;
 use crate::commands::restore::held;
 use crate::exit::{Exit, Failure};
 use crate::runs::follow::is_attended;
@@ -8,9 +9,9 @@ use crate::ui::out::out;
 use crate::ui::person::person_only;
 use crate::ui::text::{count, one_line};
 use clap::Args;
+use mainpath::Logs;
 use mainpath::trace::{Taking, Took};
 use mainpath::types::TraceId;
-use mainpath::{Installation, Logs};
 
 /// `mainpath take`
 #[derive(Args, Debug)]
@@ -30,7 +31,7 @@ pub async fn take(args: TakeArgs) -> Result<Exit, Failure> {
     if !args.show {
         person_only("take changes by this command")?;
     }
-    let app = Installation::open()?;
+    let app = App::open()?;
     let (trace, changes) = find(&app.logs, &args).await?;
     for line in lines(&changes) {
         out(&line)?;

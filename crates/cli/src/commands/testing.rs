@@ -1,5 +1,6 @@
 //! `test`: runs as tests, played offline.
 
+use crate::app::App;
 use crate::commands::testing_live::{LiveArgs, ReportArgs, no_tests, run_live, tell_passed_over};
 use crate::exit::{Exit, Failure, logs};
 use crate::ui::beside::side_by_side;
@@ -7,7 +8,6 @@ use crate::ui::junit::{JunitCase, write_junit};
 use crate::ui::out::out;
 use crate::ui::text::{count, one_line, short};
 use clap::{Args, Subcommand};
-use mainpath::Installation;
 use mainpath::agent::workspace;
 use mainpath::testing::{NewTest, TestOutcome, TestProblem, remove_test, test_file, test_names, tests_folder};
 use mainpath::types::Decision;
@@ -101,7 +101,7 @@ async fn add(args: AddArgs) -> Result<Exit, Failure> {
     let project = workspace(args.workspace.as_deref())?;
     let trace = logs()?.find(args.trace.as_deref()).await?;
     let new = NewTest { name: args.name, project, wrong: args.wrong, replace: args.replace };
-    let added = Installation::open()?.add_test(&trace, new).await?;
+    let added = App::open()?.host.add_test(&trace, new).await?;
     out(&added.folder.display().to_string())?;
     for (call, number) in added.calls.iter().zip(1..) {
         let verdict = call.verdict.map_or("not judged", |verdict| verdict.as_str());
@@ -129,14 +129,14 @@ async fn run(args: RunTestsArgs) -> Result<Exit, Failure> {
     if args.names.is_empty() {
         tell_passed_over(&project)?;
     }
-    let app = Installation::open()?;
+    let app = App::open()?;
     if args.live.live {
         let tests = args.live.tests(project, args.names);
         return run_live(&app, &tests, &args.report).await;
     }
     let mut problem = None;
     let quiet = args.report.json;
-    let outcomes = app.run_tests(&project, &args.names, |outcome| {
+    let outcomes = app.host.run_tests(&project, &args.names, |outcome| {
         if !quiet && let Err(failure) = tell(outcome) {
             problem.get_or_insert(failure);
         }

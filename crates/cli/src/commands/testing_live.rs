@@ -1,12 +1,12 @@
 //! `test run --live`: tests against a model, several times, held to a baseline.
 
+use crate::app::App;
 use crate::exit::{Exit, Failure};
 use crate::runs::signals::{stop_at_signals, stopped};
 use crate::ui::junit::{JunitCase, write_junit};
 use crate::ui::out::out;
 use crate::ui::text::{count, money, number, one_line, plain, range, short};
 use clap::Args;
-use mainpath::Installation;
 use mainpath::intervals::MeasuredShare;
 use mainpath::testing::{AT_ONCE, LiveOutcome, LiveReport, LiveTests, LiveVerdict, found_tests, tests_folder};
 use mainpath::types::Micros;
@@ -80,11 +80,11 @@ pub fn tell_passed_over(project: &Path) -> Result<(), Failure> {
 }
 
 /// `mainpath test run --live`
-pub async fn run_live(app: &Installation, tests: &LiveTests, report: &ReportArgs) -> Result<Exit, Failure> {
+pub async fn run_live(app: &App, tests: &LiveTests, report: &ReportArgs) -> Result<Exit, Failure> {
     let ReportArgs { json, junit } = report;
     let mut problem = None;
     stop_at_signals(&tests.stop)?;
-    let report = app.run_tests_live(tests, |outcome| {
+    let report = app.host.run_tests_live(tests, |outcome| {
         if !*json && let Err(failure) = tell(outcome) {
             problem.get_or_insert(failure);
         }

@@ -1,8 +1,8 @@
 //! The first model: a person names it, it is tried, and it can be kept.
 
+use crate::app::App;
 use crate::exit::Failure;
 use crate::ui::text::{one_line, short};
-use mainpath::Installation;
 use mainpath::agent::check_model;
 use mainpath::home::edit::rewrite;
 use mainpath::providers::{Call, encode, wire_model};
@@ -14,7 +14,7 @@ use std::time::Duration;
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// Asks for a model until one answers. Errors: the person gives up.
-pub async fn first_model(app: &Installation) -> Result<String, Failure> {
+pub async fn first_model(app: &App) -> Result<String, Failure> {
     eprintln!("No model is set up yet. Choose one, for example:");
     eprintln!("  openai-compatible:http://127.0.0.1:11434/v1#qwen3    a server on this machine");
     eprintln!(
@@ -33,7 +33,7 @@ pub async fn first_model(app: &Installation) -> Result<String, Failure> {
             std::process::Command::new(std::env::current_exe()?).arg("demo").status()?;
             continue;
         }
-        if let Err(failure) = check_model(&model, app.models.registry()) {
+        if let Err(failure) = check_model(&model, app.host.registry()) {
             eprintln!("✗ {}", one_line(failure.message()));
             continue;
         }
@@ -61,11 +61,11 @@ fn line(prompt: &str) -> Result<String, Failure> {
 }
 
 /// What the model says to a greeting. Errors: why it says nothing.
-async fn answers(app: &Installation, model: &str) -> Result<String, String> {
-    let provider = app.models.find(model).map_err(|error| error.to_string())?;
+async fn answers(app: &App, model: &str) -> Result<String, String> {
+    let provider = app.host.models().find(model).map_err(|error| error.to_string())?;
     let head = RequestHead {
         model: wire_model(model).into(),
-        max_output: Some(app.models.registry().facts(model).output_limit.min(1_024).into()),
+        max_output: Some(app.host.registry().facts(model).output_limit.min(1_024).into()),
         stream: true,
         ..RequestHead::default()
     };
@@ -80,8 +80,8 @@ async fn answers(app: &Installation, model: &str) -> Result<String, String> {
 }
 
 /// Makes it the model of all that names none: a line at the beginning of the configuration, which had none.
-fn keep(app: &Installation, model: &str) -> Result<(), Failure> {
-    let file = &app.logs.home.config_file;
+fn keep(app: &App, model: &str) -> Result<(), Failure> {
+    let file = &app.host.home().config_file;
     let entry = toml::Table::from_iter([("model".into(), model.into())]);
     rewrite(file, |old| Ok(format!("{entry}{old}")))?;
     eprintln!("· saved model = {model:?} in {}", file.display());

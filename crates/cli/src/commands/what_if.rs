@@ -1,5 +1,6 @@
 //! `fork --what-if`: a run decided again from a message on, with something changed, and what came of it beside the original.
 
+use crate::app::App;
 use crate::args::agent::AgentArgs;
 use crate::exit::{Exit, Failure};
 use crate::runs::rules::check_rules;
@@ -8,7 +9,6 @@ use crate::ui::beside::side_by_side;
 use crate::ui::out::out;
 use crate::ui::text::{count, money, number, one_line, range, short};
 use clap::Args;
-use mainpath::Installation;
 use mainpath::agent::ModeFor;
 use mainpath::intervals::Spread;
 use mainpath::skills::preloads;
@@ -38,7 +38,7 @@ pub struct WhatIfArgs {
 
 /// `mainpath fork --what-if`
 pub async fn what_if(
-    app: &Installation,
+    app: &App,
     from: &TraceId,
     at: Seq,
     how: WhatIfArgs,
@@ -50,19 +50,19 @@ pub async fn what_if(
     let begun = log.events.iter().take_while(|event| event.id <= reached || at == Seq(0) && event.turn == 0);
     let old = spec_at(&log.events, begun.last().map_or(0, |event| event.id))?;
     if let Some(model) = &agent.model {
-        app.prepare_model(model).await?;
+        app.host.prepare_model(model).await?;
     }
-    let rules = old.rules.clone().with(&app.sources.run);
+    let rules = old.rules.clone().with(&app.host.sources().run);
     let rules = check_rules(app, &old.workspace, rules, as_json)?;
     let mode = ModeFor { mode: old.mode, run: old.mode_for };
-    let spec = app.changed(old, &agent.options()?, &rules.policy, mode)?.unwrap_or_else(|| old.clone());
-    let skills = if agent.skill.is_empty() { Vec::new() } else { preloads(&spec, app.shelf.as_ref())? };
+    let spec = app.host.changed(old, &agent.options()?, &rules, mode)?.unwrap_or_else(|| old.clone());
+    let skills = if agent.skill.is_empty() { Vec::new() } else { preloads(&spec, app.host.skills())? };
     let stop = StopWork::default();
     stop_at_signals(&stop)?;
     let what = WhatIf { at, spec, skills, live: how.live, yes: agent.yes, stop };
     let mut outcomes = Vec::new();
     for _ in 0..how.times.unwrap_or(1) {
-        let outcome = app.what_if(from, &what).await.map_err(|error| stopped(error, &what.stop))?;
+        let outcome = app.host.what_if(from, &what).await.map_err(|error| stopped(error, &what.stop))?;
         if !as_json && outcomes.is_empty() {
             tell(&outcome)?;
         }

@@ -1,12 +1,13 @@
 //! What people attach to a task: read, made to fit the model, or said in text for one that cannot see or hear.
 
+use crate::app::App;
 use crate::args::attachments::{AttachArgs, Attachments};
 use crate::exit::Failure;
 use crate::ui::text::{plain, short};
+use mainpath::Logs;
 use mainpath::media::{Attachment, Content, Kind, MOST_BYTES, Vendor, label, read};
 use mainpath::providers::{Abilities, Registry, WireFormat};
 use mainpath::types::{BlobHash, Event, EventKind, Part, Source, Spec};
-use mainpath::{Installation, Logs};
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -55,11 +56,11 @@ pub fn attach(registry: &Registry, args: &AttachArgs, model: &str) -> Result<Att
 }
 
 /// Errors: the rules of a run deny its agent a file that is attached.
-pub fn check_allowed(app: &Installation, spec: &Spec, args: &AttachArgs) -> Result<(), Failure> {
+pub fn check_allowed(app: &App, spec: &Spec, args: &AttachArgs) -> Result<(), Failure> {
     for (flag, named) in args.named() {
         // An address or a data: URL is no file.
         let Ok(file) = Path::new(named).canonicalize() else { continue };
-        if app.denies_reading(spec, &file)? {
+        if app.host.denies_reading(spec, &file)? {
             let named = short(&named.to_string_lossy(), 80);
             return Err(Failure::usage(format!(
                 "{flag} {named}: a rule denies reading this file; see mainpath policy list"

@@ -1,7 +1,7 @@
 //! Whether a trace is the demonstration.
 
+use crate::app::App;
 use crate::exit::Failure;
-use mainpath::Installation;
 use mainpath::runtime::Mail;
 use mainpath::types::{Spec, TraceId};
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::path::Path;
 pub const DEMO: &str = "scripted";
 
 /// Whether a trace is the demonstration, by the folder in which it works.
-pub fn is_demo(app: &Installation, trace: &TraceId, folder: &str) -> bool {
+pub fn is_demo(app: &App, trace: &TraceId, folder: &str) -> bool {
     let demo = app.logs.home.demo_workspace(trace);
     demo.canonicalize().unwrap_or(demo) == Path::new(folder)
 }

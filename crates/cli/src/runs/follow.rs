@@ -1,5 +1,6 @@
 //! Staying with a run until it ends, parks or fails: printing, asking, stopping.
 
+use crate::app::App;
 use crate::args::output::OutputArgs;
 use crate::exit::{Exit, Failure};
 use crate::runs::signals::{Heard, Signals};
@@ -16,9 +17,8 @@ use crate::ui::term::markdown::Markdown;
 use crate::ui::term::{screen, spinner};
 use crate::ui::text::{money, number, plain};
 use crate::ui::written::written;
-use mainpath::Installation;
 use mainpath::core::{Bodies, Help, State, lacking, what_helps};
-use mainpath::runtime::{Live, Mail, Phase, Runtime, Waiting, Watcher, views};
+use mainpath::runtime::{Live, Mail, Phase, Waiting, Watcher, views};
 use mainpath::spec_of;
 use mainpath::store::Store;
 use mainpath::store::put_private;
@@ -31,8 +31,7 @@ use std::time::Instant;
 
 /// One run that is followed.
 pub struct Follow<'a> {
-    pub app: &'a Installation,
-    pub runtime: &'a Runtime,
+    pub app: &'a App,
     pub trace: TraceId,
     pub output: &'a OutputArgs,
     /// Whether a person can be asked.
@@ -59,16 +58,9 @@ pub struct Follow<'a> {
 
 impl<'a> Follow<'a> {
     /// Follows a trace from an event on.
-    pub fn new(
-        app: &'a Installation,
-        runtime: &'a Runtime,
-        trace: &TraceId,
-        output: &'a OutputArgs,
-        from: EventId,
-    ) -> Follow<'a> {
+    pub fn new(app: &'a App, trace: &TraceId, output: &'a OutputArgs, from: EventId) -> Follow<'a> {
         Follow {
             app,
-            runtime,
             trace: trace.clone(),
             output,
             attended: is_attended(),
@@ -81,7 +73,7 @@ impl<'a> Follow<'a> {
             stops: 0,
             unheard: None,
             unseen: 0,
-            watchers: Watchers::new(app.logs.store.trace_dir(&app.logs.scope.tenant, trace)),
+            watchers: Watchers::new(app.logs.store.trace_dir(&app.host.whose().tenant, trace)),
             viewed: 0,
         }
     }
@@ -90,7 +82,7 @@ impl<'a> Follow<'a> {
     pub async fn stay(mut self) -> Result<Exit, Failure> {
         // So that others know while it waits for the person here. Where a file system cannot lock folders, they do not.
         let _following = self.app.logs.store.follow(&self.app.logs.scope, &self.trace).ok();
-        let mut watcher = self.runtime.watch(&self.app.logs.scope, &self.trace, 1);
+        let mut watcher = self.app.host.runtime().watch(&self.app.logs.scope, &self.trace, 1);
         let mut phases = watcher.phase();
         // One listener each for the whole time, so that nothing falls between two looks.
         let mut signals = Signals::listen()?;
@@ -167,7 +159,7 @@ impl<'a> Follow<'a> {
         }
         let Some(line) = self.lines.typed_already().await else { return Ok(false) };
         self.typed(&line).await?;
-        self.runtime.resume(&self.app.logs.scope, &self.trace);
+        self.app.host.runtime().resume(&self.app.logs.scope, &self.trace);
         Ok(true)
     }
 
@@ -241,7 +233,7 @@ impl<'a> Follow<'a> {
             return Ok(Some(Exit::Interrupted));
         }
         self.say(&format!("stopping at the next checkpoint; {again} stops at once"));
-        self.runtime.send(&self.app.logs.scope, &self.trace, &Mail::Stop).await?;
+        self.app.host.runtime().send(&self.app.logs.scope, &self.trace, &Mail::Stop).await?;
         Ok(None)
     }
 

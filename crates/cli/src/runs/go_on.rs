@@ -1,5 +1,6 @@
 //! Carrying on with a trace: what holds for it, its tools, its last word.
 
+use crate::app::App;
 use crate::args::agent::{AgentArgs, mode};
 use crate::args::output::OutputArgs;
 use crate::exit::{Exit, Failure};
@@ -15,14 +16,12 @@ use crate::traces::mail::unread;
 use crate::ui::person::person_only;
 use crate::ui::text::one_line;
 use crate::ui::told::child_name;
-use mainpath::Installation;
 use mainpath::agent::{self, ModeFor};
 use mainpath::core::{Continuation, FINISH_ANSWER, State, how_to_continue};
 use mainpath::imported::is_folder_unchosen;
-use mainpath::mcp::Mcp;
 use mainpath::policy::{BREAKPOINT, is_asked_by_default};
 use mainpath::presets::check_kept;
-use mainpath::runtime::{Mail, Runtime, RuntimeError};
+use mainpath::runtime::{Mail, RuntimeError};
 use mainpath::skills::{is_loaded, preloads};
 use mainpath::spec_of;
 use mainpath::store::{ReadLog, Store, StoreError};
@@ -36,7 +35,7 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// A trace's log and state. A run that somebody stopped, but whose process was gone before it had ended, is closed first: that stop
 /// was for it, and not for what goes on now.
-pub async fn closed(app: &Installation, trace: &TraceId) -> Result<(ReadLog, State), Failure> {
+pub async fn closed(app: &App, trace: &TraceId) -> Result<(ReadLog, State), Failure> {
     let (log, state, _) = app.logs.read(trace).await?;
     let Some(run) = &state.run else { return Ok((log, state)) };
     if log.read_only() || app.logs.driver(trace)?.is_some() {
@@ -54,8 +53,8 @@ pub async fn closed(app: &Installation, trace: &TraceId) -> Result<(ReadLog, Sta
 }
 
 /// The stop of a trace that nobody has read.
-pub async fn unread_stop(app: &Installation, trace: &TraceId, state: &State) -> Result<Option<MailId>, Failure> {
-    let mail = app.logs.store.mail(&app.logs.scope, trace, state.log.mail.upto).await?;
+pub async fn unread_stop(app: &App, trace: &TraceId, state: &State) -> Result<Option<MailId>, Failure> {
+    let mail = app.logs.store.mail(app.host.whose(), trace, state.log.mail.upto).await?;
     let is_stop = |body: &str| serde_json::from_str::<Mail>(body).is_ok_and(|mail| mail == Mail::Stop);
     Ok(mail.into_iter().find(|entry| !state.log.mail.has(entry.id) && is_stop(&entry.body)).map(|entry| entry.id))
 }
@@ -111,7 +110,7 @@ pub struct Outgoing {
 
 /// Continues a trace: sends the mail, drives the trace and follows it to the end.
 pub async fn go_on(
-    app: &Installation,
+    app: &App,
     trace: &TraceId,
     agent: &AgentArgs,
     output: &OutputArgs,
@@ -123,7 +122,6 @@ pub async fn go_on(
 /// A checked continuation of a trace.
 struct Continuing {
     log: ReadLog,
-    runtime: Runtime,
     /// The spec that it needs first.
     changed: Option<Spec>,
     /// The skills that it needs first.
@@ -133,21 +131,21 @@ struct Continuing {
 
 /// The same with a skill, or for a caller that waits. A caller that is refused has sent nothing.
 pub async fn go_on_with(
-    app: &Installation,
+    app: &App,
     trace: &TraceId,
     agent: &AgentArgs,
     output: &OutputArgs,
     said: Outgoing,
 ) -> Result<Exit, Failure> {
-    let (mut mcp, mut has_told) = (None, false);
-    let (Continuing { log, runtime, changed, skills, says_yes }, taken) = loop {
+    let (runtime, mut is_connected, mut has_told) = (app.host.runtime(), false, false);
+    let (Continuing { log, changed, skills, says_yes }, taken) = loop {
         settled(app, trace).await?;
         let busy = match app.logs.driver(trace)? {
             // Also if a user is being asked there: that decision counts.
             Some(by) => StoreError::Held { trace: trace.clone(), by }.into(),
             None => {
-                let ready = continuing(app, trace, agent, output, &said, &mut mcp).await?;
-                match ready.runtime.take(&app.logs.scope, trace, ready.log.head).await {
+                let ready = continuing(app, trace, agent, output, &said, &mut is_connected).await?;
+                match runtime.take(app.host.whose(), trace, ready.log.head).await {
                     Ok(taken) => break (ready, taken),
                     Err(busy @ (RuntimeError::Store(StoreError::Held { .. }) | RuntimeError::Changed(_))) => busy,
                     Err(error) => return Err(error.into()),
@@ -178,28 +176,28 @@ pub async fn go_on_with(
     tell_sandbox(app, if says_yes { ApprovalMode::Yes } else { ApprovalMode::Ask }, output.json);
     let spec = changed.map(|spec| Mail::SetSpec { spec: Arc::new(spec) });
     for mail in spec.iter().chain(&skills).chain(&said.mail) {
-        runtime.send(&app.logs.scope, trace, mail).await?;
+        runtime.send(app.host.whose(), trace, mail).await?;
     }
     if says_yes {
-        approve_waiting(app, &runtime, trace, output).await?;
+        approve_waiting(app, trace, output).await?;
     }
     if agent.no_break && !output.json {
         tell_stopped(app, trace).await?;
     }
     let from = log.head + 1;
-    let follow = Follow::new(app, &runtime, trace, output, from);
+    let follow = Follow::new(app, trace, output, from);
     taken.drive();
-    driven::follow(follow, mcp).await
+    driven::follow(follow).await
 }
 
 /// Checks all that can be wrong before anything is sent, and connects the servers.
 async fn continuing(
-    app: &Installation,
+    app: &App,
     trace: &TraceId,
     agent: &AgentArgs,
     output: &OutputArgs,
     said: &Outgoing,
-    mcp: &mut Option<Mcp>,
+    is_connected: &mut bool,
 ) -> Result<Continuing, Failure> {
     let (log, state) = closed(app, trace).await?;
     if let Some(damage) = &log.damage {
@@ -215,14 +213,13 @@ async fn continuing(
     if agent.model.is_none() {
         check_asked(trace, spec, demo, said.mail.as_ref())?;
     }
-    app.prepare_model(agent.model.as_deref().unwrap_or(&spec.model)).await?;
+    app.host.prepare_model(agent.model.as_deref().unwrap_or(&spec.model)).await?;
     // What another program recorded names a folder that nobody here has chosen: whoever goes on works where they are.
     let own = (!is_folder_unchosen(spec)).then(|| Path::new(&spec.workspace));
     let folder = agent::workspace(agent.workspace.as_deref().or(own))?;
-    let rules = spec.rules.clone().with(&app.sources.run);
-    let rules = check_rules(app, &folder.display().to_string(), rules, output.json)?;
-    let policy = Arc::clone(&rules.policy);
-    let runtime = app.runtime_under(rules)?;
+    let rules = spec.rules.clone().with(&app.host.sources().run);
+    let policy = check_rules(app, &folder.display().to_string(), rules, output.json)?;
+    app.host.check_usable()?;
     let mode = if demo { ApprovalMode::Yes } else { mode(agent, is_attended()) };
     let open = state.run.as_ref().map(|_| state.counts.runs);
     let run = spec.mode_for.filter(|run| mode == ApprovalMode::Yes && open == Some(*run));
@@ -231,27 +228,22 @@ async fn continuing(
     if said.mail.is_none() && is_over && unread(&app.logs, trace, &state).await?.is_empty() {
         return Err(Failure::error(format!("trace {trace} has nothing to continue")));
     }
-    if mcp.is_none() && !demo {
-        *mcp = connect(app, &folder, agent).await?;
+    if !demo && !std::mem::replace(is_connected, true) {
+        connect(app, &folder, agent).await?;
     }
-    let changed = app.changed(spec, &agent.options()?, &policy, ModeFor { mode, run })?;
+    let changed = app.host.changed(spec, &agent.options()?, &policy, ModeFor { mode, run })?;
     // Those that this call names, and that are not loaded yet.
     let named = if agent.skill.is_empty() {
         Vec::new()
     } else {
-        preloads(changed.as_ref().unwrap_or(spec), app.shelf.as_ref())?
+        preloads(changed.as_ref().unwrap_or(spec), app.host.skills())?
     };
     let skills = named.into_iter().chain(said.skill.clone()).filter(|mail| !is_loaded(&state, mail)).collect();
-    Ok(Continuing { log, runtime, changed, skills, says_yes })
+    Ok(Continuing { log, changed, skills, says_yes })
 }
 
 /// Approves the calls that wait and that `--yes` would have covered when they were judged.
-pub async fn approve_waiting(
-    app: &Installation,
-    runtime: &Runtime,
-    trace: &TraceId,
-    output: &OutputArgs,
-) -> Result<(), Failure> {
+pub async fn approve_waiting(app: &App, trace: &TraceId, output: &OutputArgs) -> Result<(), Failure> {
     // Those of agents that it has started are covered as in the run that started them; another machine has owners of its own.
     let mut traces = vec![trace.clone()];
     while let Some(of) = traces.pop() {
@@ -266,7 +258,7 @@ pub async fn approve_waiting(
                 let whose = if of == *trace { String::new() } else { format!(" of agent {}", child_name(trace, &of)) };
                 eprintln!("· call {}{whose} ({}) is approved by --yes", waiting.call, waiting.what);
             }
-            runtime.send(&app.logs.scope, &of, &Mail::approve(waiting.call)).await?;
+            app.host.runtime().send(app.host.whose(), &of, &Mail::approve(waiting.call)).await?;
         }
         let children = state.children.open().filter_map(|child| child.trace.clone());
         traces.extend(children.filter(|child| child.elsewhere().is_none()));
@@ -275,7 +267,7 @@ pub async fn approve_waiting(
 }
 
 /// Says which calls a breakpoint has stopped: it is removed for those to come, and these wait.
-async fn tell_stopped(app: &Installation, trace: &TraceId) -> Result<(), Failure> {
+async fn tell_stopped(app: &App, trace: &TraceId) -> Result<(), Failure> {
     let (_, state, bodies) = app.logs.read(trace).await?;
     for waiting in asked(&app.logs, &state, &bodies).await? {
         let is_stopped = waiting.verdict.as_ref().is_some_and(|verdict| verdict.rule == BREAKPOINT);

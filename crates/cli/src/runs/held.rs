@@ -1,12 +1,13 @@
 //! Conversations that sessions hold: kept in step with the run.
 
+use crate::app::App;
 use crate::exit::Failure;
 use crate::ui::text::{one_line, plain};
+use mainpath::Error;
 use mainpath::named_sessions::{Session, Turn, settle};
 use mainpath::sessions::{Held, sessions};
 use mainpath::store::scheduler::system_clock;
 use mainpath::types::TraceId;
-use mainpath::{Error, Installation};
 
 /// Waits until no other run of the session is under way. Errors: one is, and the user does not want to wait.
 pub async fn turn(held: &Held, name: &str, no_wait: bool) -> Result<Turn, Failure> {
@@ -22,8 +23,8 @@ pub async fn turn(held: &Held, name: &str, no_wait: bool) -> Result<Turn, Failur
 }
 
 /// Writes what was said since into the mirror, and tells why that cannot be.
-pub async fn mirror(held: &Held, app: &Installation, session: &Session) {
-    if let Some(problem) = held.mirror(app, session).await {
+pub async fn mirror(held: &Held, app: &App, session: &Session) {
+    if let Some(problem) = held.mirror(&app.host, session).await {
         eprintln!("! the messages are saved, but not mirrored: {}", plain(&problem));
     }
 }
@@ -35,7 +36,7 @@ pub fn tell(healed: &[String]) {
 
 /// Before a run goes on with a trace, what waits for the results of calls joins it without them; that is said. Errors: the
 /// trace cannot be written.
-pub async fn settled(app: &Installation, trace: &TraceId) -> Result<(), Failure> {
-    tell(&settle(app.logs.at(trace), &app.vault, &sessions(&app.logs), system_clock()).await?);
+pub async fn settled(app: &App, trace: &TraceId) -> Result<(), Failure> {
+    tell(&settle(app.logs.at(trace), app.host.vault(), &sessions(&app.logs), system_clock()).await?);
     Ok(())
 }

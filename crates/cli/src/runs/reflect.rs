@@ -1,43 +1,43 @@
 //! Looking back on a run that has ended, where the configuration wants it.
 
+use crate::app::App;
 use crate::args::output::OutputArgs;
 use crate::exit::Failure;
 use crate::runs::signals::Signals;
 use crate::ui::text::plain;
-use mainpath::Installation;
 use mainpath::experience::{Experiences, KNOWLEDGE_SAVE, reflected_trace};
 use mainpath::runtime::run_stats::runs;
-use mainpath::runtime::{Mail, Phase, Runtime, views};
+use mainpath::runtime::{Mail, Phase, views};
 use mainpath::types::TraceId;
 use std::collections::BTreeSet;
 
 /// Has the agent of a run that has ended look back on it, if the configuration says so and the run did anything. What goes wrong is told
 /// and is no failure of the run.
-pub async fn reflect_after(app: &Installation, runtime: &Runtime, trace: &TraceId, output: &OutputArgs) {
+pub async fn reflect_after(app: &App, trace: &TraceId, output: &OutputArgs) {
     if !app.logs.home.config.experience.reflect || reflected_trace(trace) != *trace {
         return;
     }
-    if let Err(Failure { message, .. }) = reflected(app, runtime, trace, output).await
+    if let Err(Failure { message, .. }) = reflected(app, trace, output).await
         && !output.json
     {
         eprintln!("! no reflection: {}", plain(&message));
     }
 }
 
-async fn reflected(app: &Installation, runtime: &Runtime, trace: &TraceId, output: &OutputArgs) -> Result<(), Failure> {
+async fn reflected(app: &App, trace: &TraceId, output: &OutputArgs) -> Result<(), Failure> {
     let (log, state, _) = app.logs.read(trace).await?;
     // A question that was just answered teaches nothing that is worth a request.
     let did_nothing = runs(trace, &log.events).last().is_none_or(|run| run.counts.tools.is_empty());
     if state.run.is_some() || did_nothing {
         return Ok(());
     }
-    let before = ids(&app.experiences)?;
+    let before = ids(known(app)?)?;
     let mut signals = Signals::listen()?;
-    let new = app.reflection(runtime, trace, None).await?;
+    let new = app.host.reflection(trace, None).await?;
     if !output.json {
         eprintln!("· reflecting on the run: {new}");
     }
-    let scope = &app.logs.scope;
+    let (runtime, scope) = (app.host.runtime(), app.host.whose());
     let mut phases = runtime.watch(scope, &new, 1).phase();
     runtime.resume(scope, &new);
     loop {
@@ -61,6 +61,12 @@ async fn reflected(app: &Installation, runtime: &Runtime, trace: &TraceId, outpu
     Ok(())
 }
 
+/// What agents learned. Errors: this home has no place for it.
+pub fn known(app: &App) -> Result<&Experiences, Failure> {
+    let known = app.host.experiences().map(|known| &**known);
+    known.ok_or_else(|| Failure::error("this home has no place for experiences"))
+}
+
 /// The ids of all entries.
 pub fn ids(known: &Experiences) -> Result<BTreeSet<String>, Failure> {
     let contents = known.all().map_err(mainpath::Error::from)?;
@@ -68,8 +74,8 @@ pub fn ids(known: &Experiences) -> Result<BTreeSet<String>, Failure> {
 }
 
 /// Tells a person what a reflection has kept since.
-pub async fn told(app: &Installation, reflection: &TraceId, before: &BTreeSet<String>) -> Result<(), Failure> {
-    let contents = app.experiences.all().map_err(mainpath::Error::from)?;
+pub async fn told(app: &App, reflection: &TraceId, before: &BTreeSet<String>) -> Result<(), Failure> {
+    let contents = known(app)?.all().map_err(mainpath::Error::from)?;
     let new: Vec<_> = contents.entries.iter().filter(|placed| !before.contains(&placed.entry.id)).collect();
     if new.is_empty() {
         let (log, ..) = app.logs.read(reflection).await?;

@@ -1,22 +1,25 @@
 //! The rules that a run begins with.
 
+use crate::app::App;
 use crate::args::agent::AgentArgs;
 use crate::exit::Failure;
 use crate::ui::text::{one_line, plain};
+use mainpath::policy::Policy;
 use mainpath::rules::{Checked, read_files, untrusted};
 use mainpath::types::{ApprovalMode, RuleText, RunRules};
-use mainpath::{Installation, RuleNames};
+use mainpath::{HomeOptions, RuleNames};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// This installation with the rules and waiting times of the command line. Errors: one of its rules names no tool, among others.
-pub fn opened(agent: &AgentArgs) -> Result<Installation, Failure> {
+pub fn opened(agent: &AgentArgs) -> Result<App, Failure> {
     let rules = RunRules { breakpoints: agent.breakpoints.clone(), ..agent.rules.read()? };
-    let app = Installation::open()?.with_waits(&agent.options()?.limits);
+    let (limits, no_sandbox) = (agent.options()?.limits, agent.no_sandbox);
+    let app = App::with(HomeOptions { rules: rules.clone(), limits, no_sandbox, ..HomeOptions::default() })?;
     let folder = agent.workspace.as_deref().unwrap_or(Path::new("."));
-    RuleNames::new(&app.logs.home, &app.tools, folder, agent.mcp_config.as_deref()).check(&rules)?;
-    Ok(app.with_rules(rules).with_no_sandbox(agent.no_sandbox))
+    RuleNames::new(app.host.home(), app.host.tools(), folder, agent.mcp_config.as_deref()).check(&rules)?;
+    Ok(app)
 }
 
 /// The texts of rule files that a command names itself, by no option. Errors: one is not there, or cannot be used.
@@ -29,24 +32,26 @@ pub fn read_named(files: &[PathBuf]) -> Result<Vec<RuleText>, Failure> {
 }
 
 /// Prints what a missing sandbox means for a run with `--yes`.
-pub fn tell_sandbox(app: &Installation, mode: ApprovalMode, quiet: bool) {
+pub fn tell_sandbox(app: &App, mode: ApprovalMode, quiet: bool) {
     if mode == ApprovalMode::Yes
         && !quiet
-        && let Some(note) = app.sandbox_note()
+        && let Some(note) = app.host.sandbox_note()
     {
         eprintln!("! {}", plain(&note));
     }
 }
 
-/// The rules of a run, checked before anything is begun; says what of them does not hold.
-pub fn check_rules(app: &Installation, workspace: &str, run: RunRules, quiet: bool) -> Result<Checked, Failure> {
-    let policy = app.sources.load(workspace, &run)?;
+/// The rules of a run, checked before anything is begun, which then uses them as they are; says what of them does not hold.
+pub fn check_rules(app: &App, workspace: &str, run: RunRules, quiet: bool) -> Result<Arc<Policy>, Failure> {
+    let policy = app.host.sources().load(workspace, &run)?;
     if !quiet {
         if let Some(note) = untrusted(&policy) {
             eprintln!("mainpath: {note}");
         }
-        let names = RuleNames::new(&app.logs.home, &app.tools, Path::new(workspace), None);
+        let names = RuleNames::new(app.host.home(), app.host.tools(), Path::new(workspace), None);
         names.warnings(&policy).iter().for_each(|line| eprintln!("! {}", plain(line)));
     }
-    Ok(Checked { workspace: workspace.into(), run, policy: Arc::new(policy) })
+    let policy = Arc::new(policy);
+    app.host.use_checked(Checked { workspace: workspace.into(), run, policy: Arc::clone(&policy) });
+    Ok(policy)
 }

@@ -1,25 +1,24 @@
 //! A new run.
 
+use crate::app::App;
 use crate::args::agent::mode;
 use crate::args::output::OutputArgs;
 use crate::args::run::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::runs::attach::{attach, check_allowed};
 use crate::runs::demo::is_demo;
-use crate::runs::driven::{announce, connect, experienced, follow, warn};
+use crate::runs::driven::{announce, connect, follow, warn};
 use crate::runs::follow::{Follow, is_attended};
 use crate::runs::given::given;
 use crate::runs::go_on::{Outgoing, go_on_with};
 use crate::runs::rules::{check_rules, tell_sandbox};
-use crate::runs::task::{Task, message};
+use crate::runs::task::with_attached;
 use crate::traces::which::{name, rows};
 use crate::ui::text::{one_line, plain};
-use mainpath::Installation;
-use mainpath::agent::{self, NewAgent, choose_model};
+use mainpath::agent::{self, PreparedAgent, Task, choose_model};
 use mainpath::named_sessions::Session;
 use mainpath::runtime::new_trace_id;
 use mainpath::sessions::Held;
-use mainpath::skills::preloads;
 use mainpath::spec_of;
 use mainpath::store::create_private;
 use mainpath::store::scheduler::system_clock;
@@ -28,7 +27,7 @@ use std::path::Path;
 
 /// A run of a new trace, of one that is named, or of a session's.
 pub async fn begin(
-    app: &Installation,
+    app: &App,
     args: &RunArgs,
     task: Task,
     session: Option<(&Held, &mut Session, &TraceId)>,
@@ -48,8 +47,9 @@ pub async fn begin(
         if let Some(spec) = spec_of(&log) {
             let model = args.agent.model.as_deref().unwrap_or(&spec.model);
             check_allowed(app, spec, &args.attach)?;
-            let (skill, task) = task.with_skill(spec, app)?;
-            let mail = message(task, attach(app.models.registry(), &args.attach, model)?, &args.output);
+            let (skill, task) = app.host.read_task(task, spec)?;
+            let task = with_attached(task, attach(app.host.registry(), &args.attach, model)?, &args.output);
+            let mail = task.message();
             let said = Outgoing { skill, mail: Some(mail), waits: args.session.is_some() && !args.no_wait };
             return go_on_with(app, &trace, &args.agent, &args.output, said).await;
         }
@@ -59,10 +59,10 @@ pub async fn begin(
         // It was killed before anything was said in it: this is its first message.
         known = Some(trace);
     }
-    let mut given = given(app, &args.agent, app.sources.run.clone(), args.output.json)?;
-    let chosen = choose_model(given.model(), &app.logs.home, app.models.registry()).await?;
-    app.prepare_model(&chosen.model).await?;
-    let attached = attach(app.models.registry(), &args.attach, &chosen.model)?;
+    let mut given = given(app, &args.agent, app.host.sources().run.clone(), args.output.json)?;
+    let chosen = choose_model(given.model(), app.host.home(), app.host.registry()).await?;
+    app.host.prepare_model(&chosen.model).await?;
+    let attached = attach(app.host.registry(), &args.attach, &chosen.model)?;
     let trace = match known {
         Some(trace) => trace,
         None => new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?,
@@ -91,29 +91,32 @@ pub async fn begin(
     }
     warn(app, &chosen.model, &args.output);
     // The demonstration is complete in itself.
-    let mcp = if demo { None } else { connect(app, &workspace, &args.agent).await? };
-    let rules = check_rules(app, &workspace.display().to_string(), given.rules.clone(), args.output.json)?;
-    let (model, policy) = (chosen.model, &rules.policy);
-    let spec = app.spec(NewAgent { given: &given, model, workspace: &workspace, policy, mode })?;
-    check_allowed(app, &spec, &args.attach)?;
-    untrusted_skills(&spec, &args.output);
+    if !demo {
+        connect(app, &workspace, &args.agent).await?;
+    }
+    check_rules(app, &workspace.display().to_string(), given.rules.clone(), args.output.json)?;
+    let agent = app.host.agent(chosen.model).given(given).workspace(&workspace).approvals(mode).trace_id(trace.clone());
+    let agent = if demo { agent.unnamed() } else { agent };
+    let prepared = agent.prepare(with_attached(task, attached, &args.output)).await?;
+    check_allowed(app, prepared.spec(), &args.attach)?;
+    untrusted_skills(prepared.spec(), &args.output);
     if !demo {
         tell_sandbox(app, mode, args.output.json);
     }
-    // The commands of the demonstration are those that ship with the program.
-    let runtime = app.clone().with_no_sandbox(demo).runtime_under(rules)?;
-    let mut said = preloads(&spec, app.shelf.as_ref())?;
-    let (skill, task) = task.with_skill(&spec, app)?;
-    said.extend(skill);
-    let first = experienced(app, message(task, attached, &args.output), &args.output).await;
-    said.push(first.clone());
-    let is_named = spec.name.is_some();
-    runtime.start_with(&app.logs.scope, &trace, spec, said).await?;
-    if !is_named && !demo {
-        app.name_later(&runtime, &trace, &first);
-    }
+    tell_experiences(&prepared, &args.output);
+    prepared.start().await?;
     announce(&trace, &args.output);
-    follow(Follow::new(app, &runtime, &trace, &args.output, 1), mcp).await
+    follow(Follow::new(app, &trace, &args.output, 1)).await
+}
+
+/// Says which experiences the first message shows, and why none could be looked up.
+fn tell_experiences(prepared: &PreparedAgent, output: &OutputArgs) {
+    if let Some(problem) = prepared.experience_problem() {
+        eprintln!("! experiences: {}", plain(problem.message()));
+    }
+    if !prepared.experiences().is_empty() && !output.json {
+        eprintln!("· experience: {}", prepared.experiences().join(", "));
+    }
 }
 
 /// Says which skills of the project cannot be used.
@@ -137,7 +140,7 @@ fn untrusted_skills(spec: &Spec, output: &OutputArgs) {
 }
 
 /// The trace that `-c` goes on with: the last one in this folder, or in the one that `-C` names. Errors: there is none.
-async fn last(app: &Installation, args: &RunArgs) -> Result<TraceId, Failure> {
+async fn last(app: &App, args: &RunArgs) -> Result<TraceId, Failure> {
     let here = agent::workspace(args.agent.workspace.as_deref())?;
     let rows = rows(&app.logs).await?;
     if rows.is_empty() {

@@ -88,7 +88,7 @@ impl Follow<'_> {
         self.asked_no_more();
         self.decided.insert(wanted.at.clone());
         let mail = Mail::Answer { call, text: text.into(), via: Some("terminal".into()) };
-        self.runtime.send(&self.app.logs.scope, &trace, &mail).await?;
+        self.app.host.runtime().send(&self.app.logs.scope, &trace, &mail).await?;
         Ok(None)
     }
 }

@@ -102,7 +102,7 @@ impl Follow<'_> {
         let Some(rule) = made.offer.clone().filter(is_given).or_else(by_files) else { return Ok(false) };
         self.printer.line("·", &format!("{} is allowed by {}", made.name, in_a_line(&rule)));
         self.decided.insert(at.clone());
-        self.runtime.send(&self.app.logs.scope, &at.trace, &Mail::approve(at.call)).await?;
+        self.app.host.runtime().send(&self.app.logs.scope, &at.trace, &Mail::approve(at.call)).await?;
         Ok(true)
     }
 
@@ -301,7 +301,7 @@ impl Follow<'_> {
         if trace == self.trace && !matches!(mail, Mail::Approve { arguments: Some(_), .. }) {
             self.seen.insert(call);
         }
-        match self.runtime.send(&self.app.logs.scope, &trace, &mail).await {
+        match self.app.host.runtime().send(&self.app.logs.scope, &trace, &mail).await {
             Ok(_) => Ok(None),
             // Somebody there may still decide.
             Err(refused) if trace.elsewhere().is_some() => {
@@ -323,7 +323,7 @@ impl Follow<'_> {
         let (log, state, _) = self.app.logs.read(trace).await?;
         if let Some(spec) = spec_of(&log) {
             let spec = Arc::new(Spec { mode: ApprovalMode::Yes, mode_for: Some(state.counts.runs), ..spec.clone() });
-            self.runtime.send(&self.app.logs.scope, trace, &Mail::SetSpec { spec }).await?;
+            self.app.host.runtime().send(&self.app.logs.scope, trace, &Mail::SetSpec { spec }).await?;
         }
         Ok(())
     }

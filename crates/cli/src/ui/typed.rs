@@ -94,7 +94,11 @@ impl Follow<'_> {
                 let mut running = running(&state);
                 // Reads may run together.
                 for (call, _) in running.iter().skip(1) {
-                    self.runtime.send(&self.app.logs.scope, &self.trace, &Mail::Interrupt { call: *call }).await?;
+                    self.app
+                        .host
+                        .runtime()
+                        .send(&self.app.logs.scope, &self.trace, &Mail::Interrupt { call: *call })
+                        .await?;
                 }
                 let names: Vec<String> = running.iter().map(|(call, tool)| format!("call {call} ({tool})")).collect();
                 match running.drain(..).next() {
@@ -115,7 +119,7 @@ impl Follow<'_> {
                     return self.unknown(line).await;
                 };
                 let scope = &self.app.logs.scope;
-                self.runtime.send(scope, &self.trace, &skill).await?;
+                self.app.host.runtime().send(scope, &self.trace, &skill).await?;
                 if !line.trim().contains(char::is_whitespace) {
                     self.say(&format!("the skill {word} is loaded for the next turn"));
                     return Ok(true);
@@ -127,7 +131,7 @@ impl Follow<'_> {
                 return Ok(false);
             }
         };
-        self.runtime.send(&self.app.logs.scope, &self.trace, &mail).await?;
+        self.app.host.runtime().send(&self.app.logs.scope, &self.trace, &mail).await?;
         self.say(&told);
         Ok(true)
     }
@@ -138,7 +142,7 @@ impl Follow<'_> {
     async fn skill(&self, line: &str) -> Result<Option<(Mail, String)>, Failure> {
         let (log, ..) = self.app.logs.read(&self.trace).await?;
         let Some(spec) = spec_of(&log) else { return Ok(None) };
-        Ok(select_named(line, spec, self.app.shelf.as_ref())?)
+        Ok(select_named(line, spec, self.app.host.skills())?)
     }
 
     /// A line that begins with a slash and no name of a skill: told, or queued if it is something to say.
@@ -146,13 +150,13 @@ impl Follow<'_> {
         let (log, ..) = self.app.logs.read(&self.trace).await?;
         let spec = spec_of(&log);
         let folder = spec.map(|spec| spec.source().to_string()).unwrap_or_default();
-        let shelf = self.app.shelf.as_ref().filter(|_| spec.is_none_or(|spec| !spec.skills.off));
+        let shelf = self.app.host.skills().filter(|_| spec.is_none_or(|spec| !spec.skills.off));
         if let Some(why) = no_such_name(line, Path::new(&folder), shelf) {
             self.say(&format!("{why}; /help lists the commands"));
             return Ok(false);
         }
         let mail = said(MessageMode::FollowUp, line.trim().into());
-        self.runtime.send(&self.app.logs.scope, &self.trace, &mail).await?;
+        self.app.host.runtime().send(&self.app.logs.scope, &self.trace, &mail).await?;
         self.say("queued; use /steer TEXT to redirect the run now");
         Ok(true)
     }

@@ -1,9 +1,11 @@
 //! What traces are called.
 
+use crate::serving::serve;
 use crate::support::*;
 use mainpath::types::Usage;
 use mainpath_testkit::model_server::{Answer, Gate, ModelServer};
-use serde_json::Value;
+use serde_json::{Value, json};
+use std::process::Command;
 
 /// A command that ends once the test has written this file.
 const UNTIL_GO: &str = "until [ -e go ]; do sleep 0.02; done";
@@ -96,6 +98,22 @@ fn a_small_model_names_traces_beside_the_run_and_is_paid_for() {
     let done = place.run_on(&slow, &["--yes", "--name", "Mine", "Fix it"]);
     assert_eq!((done.code, small.count()), (0, 1));
     assert_eq!(listed(&place)["name"], "Mine");
+}
+
+#[test]
+fn a_small_model_also_names_a_trace_that_was_started_over_http() {
+    let place = Place::new();
+    let small = server(|_| Answer::text("Parser repair").into());
+    let worker = scripted(vec![Answer::text("Done.")]);
+    place.config(&format!("model = {:?}\n[names]\nmodel = {:?}\n", worker.model(), small.model()));
+    let served = serve(&place);
+    let mut command = Command::new("curl");
+    command.args(["-sS", &format!("http://{}/api/traces", served.address), "-H", "content-type: application/json"]);
+    command.args(["-H", &format!("authorization: Bearer {}", served.key)]);
+    command.args(["-d", &json!({"task": "Fix the parser"}).to_string()]);
+    assert!(command.output().unwrap().status.success());
+    wait_until("the trace is named", || has_event(&place, "trace_named"));
+    assert_eq!(listed(&place)["name"], "Parser repair");
 }
 
 #[test]

@@ -2,12 +2,16 @@
 
 use super::offer::REACHING;
 use super::options::{AgentOptions, LimitOptions, with_more};
+#[cfg(feature = "home")]
+use super::spec::{ModeFor, changed};
 use super::spec::{spec, workspace};
 use crate::presets::Given;
 #[cfg(feature = "home")]
 use crate::rule_names::optional;
 use crate::rules::check_given;
 use crate::{Error, Host};
+#[cfg(feature = "home")]
+use mainpath_policy::Policy;
 use mainpath_store::Once;
 use mainpath_types::{Access, ApprovalMode, RunRules, Spec, TraceId};
 use std::path::Path;
@@ -24,6 +28,7 @@ pub struct Agent {
     trace: Option<TraceId>,
     once: Option<Once>,
     has_memory: bool,
+    is_named: bool,
 }
 
 /// What starting an agent needs besides its spec.
@@ -32,7 +37,10 @@ pub(super) struct Parts<'a> {
     pub model: &'a str,
     pub trace: Option<&'a TraceId>,
     pub once: Option<&'a Once>,
+    #[cfg(feature = "home")]
     pub has_memory: bool,
+    /// Whether the model that names traces, if one is configured, names its trace.
+    pub is_named: bool,
 }
 
 impl Host {
@@ -50,7 +58,23 @@ impl Host {
             trace: None,
             once: None,
             has_memory: true,
+            is_named: true,
         }
+    }
+}
+
+#[cfg(feature = "home")]
+impl Host {
+    /// The spec of an agent that continues as its caller says now, under these rules; `None` where that changes nothing. Errors: what cannot
+    /// be used.
+    pub fn changed(
+        &self,
+        old: &Spec,
+        given: &AgentOptions,
+        policy: &Policy,
+        mode: ModeFor,
+    ) -> Result<Option<Spec>, Error> {
+        changed(old, given, self.spec_inputs(&self.inner.sources.run), policy, mode)
     }
 }
 
@@ -155,6 +179,12 @@ impl Agent {
         self
     }
 
+    /// No model is asked for a name of its trace.
+    pub fn unnamed(mut self) -> Agent {
+        self.is_named = false;
+        self
+    }
+
     /// A key of the caller's under which it is started: started again, be it by another process after a crash, it is the same trace, whose
     /// id follows from the key. Under the same key for something else it is refused
     /// ([`ErrorKind::Reused`](crate::ErrorKind::Reused)).
@@ -167,7 +197,15 @@ impl Agent {
     /// What starting needs of it.
     pub(super) fn parts(&self) -> Parts<'_> {
         let (trace, once) = (self.trace.as_ref(), self.once.as_ref());
-        Parts { host: &self.host, model: &self.model, trace, once, has_memory: self.has_memory }
+        Parts {
+            host: &self.host,
+            model: &self.model,
+            trace,
+            once,
+            #[cfg(feature = "home")]
+            has_memory: self.has_memory,
+            is_named: self.is_named,
+        }
     }
 
     /// The same with more in its instructions.
@@ -236,6 +274,6 @@ impl Agent {
             None => given,
         };
         let policy = self.host.policy(&folder.display().to_string(), &rules)?;
-        spec(&options, self.host.basis(&rules), self.model.clone(), &folder, &policy, self.approvals)
+        spec(&options, self.host.spec_inputs(&rules), self.model.clone(), &folder, &policy, self.approvals)
     }
 }

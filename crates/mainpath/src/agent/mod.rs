@@ -1,9 +1,6 @@
 //! What an agent is: from what a caller says to its spec.
 
-mod basis;
 mod builder;
-#[cfg(feature = "home")]
-mod here;
 mod limits;
 mod model;
 mod notes;
@@ -12,14 +9,13 @@ mod options;
 pub(crate) mod reconstructed;
 mod skills;
 mod spec;
+mod spec_inputs;
 mod start;
+mod task;
 
 pub(crate) use start::id_of;
 
-pub(crate) use basis::Basis;
 pub use builder::Agent;
-#[cfg(feature = "home")]
-pub use here::NewAgent;
 pub use limits::beyond;
 pub(crate) use model::Recorded;
 #[cfg(feature = "home")]
@@ -35,3 +31,6 @@ pub use reconstructed::is_folder_unchosen;
 pub use reconstructed::reconstructed_from;
 pub use spec::{ModeFor, sizes, workspace};
 pub(crate) use spec::{with_model, with_words};
+pub(crate) use spec_inputs::SpecInputs;
+pub use start::PreparedAgent;
+pub use task::Task;

@@ -1,6 +1,5 @@
 //! From what a caller says and the configuration to the spec of an agent.
 
-use super::basis::Basis;
 use super::limits::{limit_rates, limit_tools, set_limits};
 use super::model::{check_model, is_played};
 use super::notes::{self, Note, part};
@@ -9,6 +8,7 @@ use super::options::relate;
 use super::options::{AgentOptions, PromptOptions};
 use super::reconstructed::settle;
 use super::skills::{offer_skills, set_skills, tell_skills};
+use super::spec_inputs::SpecInputs;
 use crate::home::ConfigFile;
 use crate::presets;
 use crate::presets::Preset;
@@ -88,13 +88,13 @@ fn obeyed(folder: &Path) -> Option<String> {
 /// not there.
 pub(super) fn spec(
     given: &AgentOptions,
-    basis: Basis<'_>,
+    inputs: SpecInputs<'_>,
     model: String,
     workspace: &Path,
     policy: &Policy,
     mode: ApprovalMode,
 ) -> Result<Spec, Error> {
-    let config = &basis.home.config;
+    let config = &inputs.home.config;
     let profile = given.profile.or(config.profile).unwrap_or_default();
     let mut limits = configured(profile, config);
     let preset = given.preset.as_ref();
@@ -106,7 +106,7 @@ pub(super) fn spec(
         tools: Vec::new(),
         limits,
         mode,
-        rules: basis.rules.clone(),
+        rules: inputs.rules.clone(),
         workspace: workspace.display().to_string(),
         access: config.mode.unwrap_or_default(),
         network: config.network.unwrap_or_default(),
@@ -121,34 +121,34 @@ pub(super) fn spec(
     relate(&mut spec.relations, &given.relations);
     spec.preset = preset.map(Preset::applied);
     spec.relations.agent_type = spec.relations.agent_type.take().or(preset.map(|preset| preset.name.clone()));
-    set_about(&mut spec, given, basis.home)?;
+    set_about(&mut spec, given, inputs.home)?;
     spec.allowed_tools = match preset {
-        Some(preset) => allowed_by_preset(preset, given.tools.as_deref(), basis.home, basis.tools)?,
-        None => allowed(given.tools.as_deref(), basis.home, basis.tools)?,
+        Some(preset) => allowed_by_preset(preset, given.tools.as_deref(), inputs.home, inputs.tools)?,
+        None => allowed(given.tools.as_deref(), inputs.home, inputs.tools)?,
     };
-    offer_tools(&mut spec, given, basis)?;
-    set_skills(&mut spec, given, basis);
+    offer_tools(&mut spec, given, inputs)?;
+    set_skills(&mut spec, given, inputs);
     without_denied(&mut spec, policy);
     set_access(&mut spec, given);
-    set_model(&mut spec, model, given, basis);
-    set_form(&mut spec, given, basis)?;
-    priced(&spec, basis)?;
+    set_model(&mut spec, model, given, inputs);
+    set_form(&mut spec, given, inputs)?;
+    priced(&spec, inputs)?;
     offer_others(&mut spec);
-    let skills = offer_skills(&mut spec, basis, policy);
-    let notes = notes(&mut spec, basis.home, &skills);
-    spec.instructions = system_text(&spec, basis.home, &notes, &skills)?;
+    let skills = offer_skills(&mut spec, inputs, policy);
+    let notes = notes(&mut spec, inputs.home, &skills);
+    spec.instructions = system_text(&spec, inputs.home, &notes, &skills)?;
     Ok(spec)
 }
 
 /// Puts the tools into a spec that its profile has and its caller allows, with their limits.
-fn offer_tools(spec: &mut Spec, given: &AgentOptions, basis: Basis<'_>) -> Result<(), Error> {
-    spec.tools = held_to(&spec.allowed_tools, basis.tools);
+fn offer_tools(spec: &mut Spec, given: &AgentOptions, inputs: SpecInputs<'_>) -> Result<(), Error> {
+    spec.tools = held_to(&spec.allowed_tools, inputs.tools);
     // The others plan in their text, or not at all.
     spec.tools.retain(|tool| spec.profile == Profile::Trace || tool.name != <GoalTool as Tool>::NAME);
     if spec.run_mode == RunMode::Call {
         spec.tools.clear();
     }
-    limit_tools(&mut spec.tools, &given.limits, basis.home)
+    limit_tools(&mut spec.tools, &given.limits, inputs.home)
 }
 
 /// Takes out the tools that start agents where it may start none, and those that start agents or ask people where their description
@@ -225,7 +225,7 @@ fn configured(profile: Profile, config: &ConfigFile) -> Limits {
 pub(super) fn changed(
     old: &Spec,
     given: &AgentOptions,
-    basis: Basis<'_>,
+    inputs: SpecInputs<'_>,
     policy: &Policy,
     mode: ModeFor,
 ) -> Result<Option<Spec>, Error> {
@@ -233,18 +233,18 @@ pub(super) fn changed(
     // What another program recorded works where its new owner is, and with tools as a new agent has them.
     let is_reconstructed = settle(&mut new);
     (new.mode, new.mode_for) = (mode.mode, mode.run);
-    new.rules = old.rules.clone().with(basis.rules);
+    new.rules = old.rules.clone().with(inputs.rules);
     if given.no_breakpoints {
-        new.rules.breakpoints.clone_from(&basis.rules.breakpoints);
+        new.rules.breakpoints.clone_from(&inputs.rules.breakpoints);
     }
-    set_about(&mut new, given, basis.home)?;
+    set_about(&mut new, given, inputs.home)?;
     if given.tools.is_none() && !given.single_call && !is_reconstructed {
-        new.tools = tools_now(old, basis.tools);
+        new.tools = tools_now(old, inputs.tools);
     } else {
-        new.allowed_tools = allowed(given.tools.as_deref(), basis.home, basis.tools)?;
-        offer_tools(&mut new, given, basis)?;
+        new.allowed_tools = allowed(given.tools.as_deref(), inputs.home, inputs.tools)?;
+        offer_tools(&mut new, given, inputs)?;
     }
-    set_skills(&mut new, given, basis);
+    set_skills(&mut new, given, inputs);
     without_denied(&mut new, policy);
     if given.workspace.is_some() || is_reconstructed {
         new.workspace = workspace(given.workspace.as_deref())?.display().to_string();
@@ -252,13 +252,13 @@ pub(super) fn changed(
     if let Some(profile) = given.profile {
         let fresh = Spec::new("", profile);
         (new.profile, new.text, new.protocol) = (fresh.profile, fresh.text, fresh.protocol);
-        new.limits = configured(new.profile, &basis.home.config);
+        new.limits = configured(new.profile, &inputs.home.config);
         if old.preset.is_some() {
             keep_preset_limits(&mut new.limits, &old.limits);
         }
     }
     if let Some(model) = &given.model {
-        set_model(&mut new, model.clone(), given, basis);
+        set_model(&mut new, model.clone(), given, inputs);
     }
     if let Some(temperature) = given.sampling.temperature {
         new.temperature = Some(temperature);
@@ -267,34 +267,34 @@ pub(super) fn changed(
     limit_rates(&mut new.tools, &given.limits)?;
     relate(&mut new.relations, &given.relations);
     set_access(&mut new, given);
-    set_form(&mut new, given, basis)?;
+    set_form(&mut new, given, inputs)?;
     if given.model.is_some() || given.limits.money.is_some() || !given.sampling.fallback.is_empty() {
-        priced(&new, basis)?;
+        priced(&new, inputs)?;
     }
     if let Some(text) = &given.prompt.instructions {
         new.own_instructions.clone_from(text);
     } else if new.own_instructions.is_empty() {
-        new.own_instructions.clone_from(&basis.home.config.instructions);
+        new.own_instructions.clone_from(&inputs.home.config.instructions);
     }
-    new.context_hooks = basis.home.config.context_hook_names();
+    new.context_hooks = inputs.home.config.context_hook_names();
     new.agents_md &= !given.prompt.ignore_agents_md;
     offer_others(&mut new);
-    let skills = offer_skills(&mut new, basis, policy);
-    let notes = notes(&mut new, basis.home, &skills);
+    let skills = offer_skills(&mut new, inputs, policy);
+    let notes = notes(&mut new, inputs.home, &skills);
     if new == *old {
         return Ok(None);
     }
     // The words follow from all the rest; where that stays, they stay, whatever a template says by now.
     let Spec { mode, mode_for, rules, relations, .. } = old.clone();
     if (Spec { mode, mode_for, rules, relations, ..new.clone() }) != *old {
-        new.instructions = system_text(&new, basis.home, &notes, &skills)?;
+        new.instructions = system_text(&new, inputs.home, &notes, &skills)?;
     }
     Ok(Some(new))
 }
 
 /// Protocol, schema, effort and fallbacks. Errors: as [`spec`]'s.
-fn set_form(spec: &mut Spec, given: &AgentOptions, basis: Basis<'_>) -> Result<(), Error> {
-    let has_calls = basis.models.facts(&spec.model).abilities.tools;
+fn set_form(spec: &mut Spec, given: &AgentOptions, inputs: SpecInputs<'_>) -> Result<(), Error> {
+    let has_calls = inputs.models.facts(&spec.model).abilities.tools;
     let sampling = &given.sampling;
     spec.protocol = match sampling.protocol {
         Some(protocol) => protocol,
@@ -309,14 +309,14 @@ fn set_form(spec: &mut Spec, given: &AgentOptions, basis: Basis<'_>) -> Result<(
         check_schema(schema).map_err(|why| Error::of_field("output_schema", format_args!(" cannot be used: {why}")))?;
         spec.output_schema = Some(schema.clone());
     }
-    let named = if sampling.fallback.is_empty() { &basis.home.config.fallback } else { &sampling.fallback };
+    let named = if sampling.fallback.is_empty() { &inputs.home.config.fallback } else { &sampling.fallback };
     if spec.fallback.is_empty() || !sampling.fallback.is_empty() {
-        let checked = named.iter().try_for_each(|model| check_model(model, basis.models));
+        let checked = named.iter().try_for_each(|model| check_model(model, inputs.models));
         checked.map_err(|error| match sampling.fallback.is_empty() {
-            true => basis.home.wrong_in(&["fallback"], &error),
+            true => inputs.home.wrong_in(&["fallback"], &error),
             false => error,
         })?;
-        spec.fallback = named.iter().map(|model| on(model.clone(), spec.profile, given, basis)).collect();
+        spec.fallback = named.iter().map(|model| on(model.clone(), spec.profile, given, inputs)).collect();
     }
     Ok(())
 }
@@ -375,38 +375,38 @@ fn system_text(spec: &Spec, home: &Home, notes: &[Note], skills: &str) -> Result
 }
 
 /// Names the model, and what follows from it.
-fn set_model(spec: &mut Spec, model: String, given: &AgentOptions, basis: Basis<'_>) {
+fn set_model(spec: &mut Spec, model: String, given: &AgentOptions, inputs: SpecInputs<'_>) {
     let Fallback { model, model_by, context_window, reserved_output, price, temperature } =
-        on(model, spec.profile, given, basis);
+        on(model, spec.profile, given, inputs);
     (spec.model, spec.model_by, spec.price, spec.temperature) = (model, model_by, price, temperature);
     (spec.context_window, spec.reserved_output) = (context_window, reserved_output);
 }
 
 /// A model with everything of a spec that follows from it.
-fn on(model: String, profile: Profile, given: &AgentOptions, basis: Basis<'_>) -> Fallback {
-    let facts = basis.models.facts(&model);
-    let (context_window, reserved_output) = sizes(&facts, &basis.home.config);
+fn on(model: String, profile: Profile, given: &AgentOptions, inputs: SpecInputs<'_>) -> Fallback {
+    let facts = inputs.models.facts(&model);
+    let (context_window, reserved_output) = sizes(&facts, &inputs.home.config);
     // Models that reason refuse any other temperature than their own, or do worse with it: only who says so has one.
     let of_preset = given.preset.as_ref().and_then(|preset| preset.temperature);
-    let usual = of_preset.or(basis.home.config.temperature.map(|wanted| wanted.0)).or(profile.temperature());
+    let usual = of_preset.or(inputs.home.config.temperature.map(|wanted| wanted.0)).or(profile.temperature());
     let temperature = given.sampling.temperature.or(usual.filter(|_| !facts.abilities.reasoning));
-    let model_by = basis.keys.owner_of(&model);
+    let model_by = inputs.keys.owner_of(&model);
     Fallback { model, model_by, context_window, reserved_output, price: facts.price.unwrap_or_default(), temperature }
 }
 
 /// Has a spec work on the model of a preset. Errors: its price is not known, and there is a limit in money.
-pub(crate) fn with_model(spec: &mut Spec, model: String, preset: &Preset, basis: Basis<'_>) -> Result<(), Error> {
+pub(crate) fn with_model(spec: &mut Spec, model: String, preset: &Preset, inputs: SpecInputs<'_>) -> Result<(), Error> {
     let given = AgentOptions { preset: Some(preset.clone()), ..AgentOptions::default() };
-    set_model(spec, model, &given, basis);
-    set_form(spec, &given, basis)?;
-    priced(spec, basis)
+    set_model(spec, model, &given, inputs);
+    set_form(spec, &given, inputs)?;
+    priced(spec, inputs)
 }
 
 /// Writes the system text of a spec again, from what it says now; it gets no tool that it has not. Errors: a template cannot be used.
-pub(crate) fn with_words(spec: &mut Spec, basis: Basis<'_>) -> Result<(), Error> {
-    let skills = tell_skills(spec, basis);
-    let notes = notes(spec, basis.home, &skills);
-    spec.instructions = system_text(spec, basis.home, &notes, &skills)?;
+pub(crate) fn with_words(spec: &mut Spec, inputs: SpecInputs<'_>) -> Result<(), Error> {
+    let skills = tell_skills(spec, inputs);
+    let notes = notes(spec, inputs.home, &skills);
+    spec.instructions = system_text(spec, inputs.home, &notes, &skills)?;
     Ok(())
 }
 
@@ -420,20 +420,20 @@ fn keep_preset_limits(limits: &mut Limits, old: &Limits) {
 }
 
 /// A limit in money holds only for models whose price is known. Errors: one of the spec's has none.
-fn priced(spec: &Spec, basis: Basis<'_>) -> Result<(), Error> {
+fn priced(spec: &Spec, inputs: SpecInputs<'_>) -> Result<(), Error> {
     if spec.limits.money.is_none() {
         return Ok(());
     }
     let models = std::iter::once(&spec.model).chain(spec.fallback.iter().map(|other| &other.model));
-    let mut unpriced = models.filter(|model| basis.models.facts(model).price.is_none());
+    let mut unpriced = models.filter(|model| inputs.models.facts(model).price.is_none());
     let Some(model) = unpriced.next() else { return Ok(()) };
     let form = model.split(':').next().unwrap_or_default();
-    let help = if basis.models.provider(form).is_none() {
+    let help = if inputs.models.provider(form).is_none() {
         "say it in its Provider::facts".to_owned()
     } else {
-        let place = match basis.home.is_by_hand() {
+        let place = match inputs.home.is_by_hand() {
             true => "HostBuilder::registry, by Registry::add_models".into(),
-            false => basis.home.config_dir().join("models.toml").display().to_string(),
+            false => inputs.home.config_dir().join("models.toml").display().to_string(),
         };
         format!(
             "set the price of a million tokens in {place} ($1.25 is 1250000): model = [{{ name = {model:?}, price = {{ input = 1250000, \

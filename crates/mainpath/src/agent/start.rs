@@ -1,7 +1,10 @@
 //! Agents are started: with a task, or with a conversation that was held elsewhere.
 
 use super::builder::{Agent, Parts};
-use crate::skills::{preloads, said};
+use super::task::Task;
+#[cfg(feature = "home")]
+use crate::experience::Experienced;
+use crate::skills::preloads;
 use crate::values::not_empty;
 use crate::{Error, ErrorKind, Host, Run, Trace};
 use mainpath_core::is_cut_start;
@@ -9,7 +12,7 @@ use mainpath_providers::history::Loose;
 use mainpath_runtime::import::{Origin, import};
 use mainpath_runtime::{Mail, RuntimeError, new_trace_id};
 use mainpath_store::{Once, StoreError};
-use mainpath_types::{EventKind, Part, Role, TraceId};
+use mainpath_types::{EventKind, Part, Role, Spec, TraceId};
 use sha2::{Digest, Sha256};
 use std::time::{Duration, Instant};
 
@@ -22,25 +25,42 @@ impl Agent {
     /// Starts it with a task. Returns when both are durable; the run goes on by itself, whether anybody follows it or not.
     /// Errors: what cannot be used, no key for the model, nothing can be written, or there is a trace of this id already
     /// ([`ErrorKind::Refused`]); of several that are started at once under one id, one is.
-    pub async fn start(self, task: impl Into<String>) -> Result<Run, Error> {
-        let Parts { host, model, once, has_memory, .. } = self.parts();
+    pub async fn start(self, task: impl Into<Task>) -> Result<Run, Error> {
+        let Parts { host, once, .. } = self.parts();
         let id = self.id()?;
         if let Some(run) = started(host, once, &id).await? {
             return Ok(run);
         }
+        self.prepare_as(id, task.into()).await?.start().await
+    }
+
+    /// Checks everything that starting it with a task needs, and writes nothing. Errors: what cannot be used, or no key for the model.
+    pub async fn prepare(self, task: impl Into<Task>) -> Result<PreparedAgent, Error> {
+        let id = self.id()?;
+        self.prepare_as(id, task.into()).await
+    }
+
+    async fn prepare_as(self, id: TraceId, task: Task) -> Result<PreparedAgent, Error> {
+        let Parts { host, model, .. } = self.parts();
+        host.check_usable()?;
         host.prepare_recording(model).await?;
         let spec = self.spec()?;
         host.check_model(model)?;
-        let mut mail = preloads(&spec, host.skills())?;
-        let (skill, task) = said(not_empty("task", task)?, &spec, host.skills())?;
-        mail.extend(skill);
-        mail.push(if has_memory { host.first_message(task).await } else { Mail::message(task) });
-        // Followed before it begins: what it does is told, and need not be read.
-        let run = Run::before_it_begins(Trace::new(host.clone(), id.clone()));
-        match host.runtime().start_with(host.scope(), &id, spec, mail).await {
-            Err(RuntimeError::Exists(_)) if once.is_some() => lost(host, once, &id).await,
-            done => done.map(|()| run).map_err(Error::from),
-        }
+        let mut said = preloads(&spec, host.skills())?;
+        let (skill, task) = host.read_task(task, &spec)?;
+        said.extend(skill);
+        let first = task.message();
+        #[cfg(feature = "home")]
+        let (first, shown, problem) = match self.parts().has_memory {
+            true => {
+                let Experienced { mail, shown, problem } = host.with_experience(first).await;
+                (mail, shown, problem)
+            }
+            false => (first, Vec::new(), None),
+        };
+        #[cfg(not(feature = "home"))]
+        let (shown, problem) = (Vec::new(), None);
+        Ok(PreparedAgent { agent: self, id, spec, said, first, shown, problem })
     }
 
     /// Starts it with a conversation that was held elsewhere, in the form of any vendor or Mainpath's own, and has its last message
@@ -108,6 +128,54 @@ impl Agent {
             (None, None) => new_trace_id((host.runtime().config().clock)()),
         };
         id.map_err(|error| Error::failed(error.to_string()))
+    }
+}
+
+/// An agent that can be started: everything is checked, and nothing is written yet.
+pub struct PreparedAgent {
+    agent: Agent,
+    id: TraceId,
+    spec: Spec,
+    /// The skills that are loaded before its first message.
+    said: Vec<Mail>,
+    /// Its first message.
+    first: Mail,
+    shown: Vec<String>,
+    problem: Option<Error>,
+}
+
+impl PreparedAgent {
+    /// The spec that its trace begins with.
+    pub fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    /// The ids of the experiences that its first message shows.
+    pub fn experiences(&self) -> &[String] {
+        &self.shown
+    }
+
+    /// Why experiences could not be looked up, or not by their meaning; it is started all the same.
+    pub fn experience_problem(&self) -> Option<&Error> {
+        self.problem.as_ref()
+    }
+
+    /// Starts it, as [`Agent::start`] does. Errors: nothing can be written, or there is a trace of this id already.
+    pub async fn start(self) -> Result<Run, Error> {
+        let PreparedAgent { agent, id, spec, mut said, first, .. } = self;
+        let Parts { host, once, is_named, .. } = agent.parts();
+        said.push(first.clone());
+        let is_unnamed = is_named && spec.name.is_none();
+        // Followed before it begins: what it does is told, and need not be read.
+        let run = Run::before_it_begins(Trace::new(host.clone(), id.clone()));
+        match host.runtime().start_with(host.scope(), &id, spec, said).await {
+            Err(RuntimeError::Exists(_)) if once.is_some() => return lost(host, once, &id).await,
+            done => done?,
+        }
+        if is_unnamed {
+            host.name_later(&id, &first);
+        }
+        Ok(run)
     }
 }
 

@@ -93,7 +93,7 @@ impl ModelGrader {
         let words = |error: Error| error.message().to_owned();
         let id = grade_id(&run.trace_id).map_err(words)?;
         let agent = self.host.agent(&self.model).options(self.options(run)).approvals(ApprovalMode::Deny);
-        let started = agent.without_memory().trace_id(id.clone()).start(shown(run)?).await.map_err(words)?;
+        let started = agent.without_memory().unnamed().trace_id(id.clone()).start(shown(run)?).await.map_err(words)?;
         let trace = started.trace().clone();
         let outcome = match tokio::time::timeout(self.limit + PATIENCE, started.outcome()).await {
             Ok(outcome) => outcome.map_err(words)?,

@@ -3,7 +3,7 @@
 use super::apply::narrower;
 use super::preset::Preset;
 use crate::Error;
-use crate::agent::{Basis, with_model, with_words};
+use crate::agent::{SpecInputs, with_model, with_words};
 use mainpath_policy::{Folders, Policy, ToolNames};
 use mainpath_runtime::{is_look_back, look_back_tools};
 use mainpath_types::{ApprovalMode, Decision, Limits, Relations, RunMode, SkillTerms, Spec};
@@ -12,10 +12,10 @@ impl Preset {
     /// The spec of a child that an agent starts in its run of this number, counted from 1: never more tools, rules, access, secrets or
     /// limits than its parent has. What it belongs to is the caller's to say. Errors: the preset's model has no known price, and its
     /// parent has a limit in money.
-    pub(crate) fn child(&self, parent: &Spec, run: u32, basis: Basis<'_>) -> Result<Spec, Error> {
+    pub(crate) fn child(&self, parent: &Spec, run: u32, inputs: SpecInputs<'_>) -> Result<Spec, Error> {
         let known: Vec<&str> = parent.tools.iter().map(|tool| tool.name.as_str()).collect();
         let tools = self.tools_within(&parent.allowed_tools, &known);
-        let reasons = basis.models.facts(&parent.model).abilities.reasoning;
+        let reasons = inputs.models.facts(&parent.model).abilities.reasoning;
         let mut child = Spec {
             name: None,
             run_mode: RunMode::default(),
@@ -46,9 +46,9 @@ impl Preset {
         self.denied_tools.iter().try_for_each(|rule| denies.add_rule(Decision::Deny, rule))?;
         child.tools.retain(|tool| !denies.denies_all_of(&tool.name, tool.effect));
         if let Some(model) = &self.model {
-            with_model(&mut child, model.clone(), self, basis)?;
+            with_model(&mut child, model.clone(), self, inputs)?;
         }
-        with_words(&mut child, basis)?;
+        with_words(&mut child, inputs)?;
         Ok(child)
     }
 }

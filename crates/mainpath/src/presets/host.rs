@@ -32,7 +32,7 @@ impl Host {
     /// more tools, rules, access, secrets or limits than the agent. Errors: there is no such preset, or it cannot be used.
     pub fn child_spec(&self, preset: &str, parent: &Spec, run: u32) -> Result<Spec, Error> {
         let presets = self.presets(parent.source())?;
-        presets.choose(preset)?.child(parent, run, self.basis(&parent.rules))
+        presets.choose(preset)?.child(parent, run, self.spec_inputs(&parent.rules))
     }
 }
 

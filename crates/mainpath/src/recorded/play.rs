@@ -7,9 +7,9 @@ use super::denials::recorded_denials;
 use super::playing::{CallAt, Playing, SeedEnd, was_open};
 use super::provider::RecordedModel;
 use super::step::RecordedStep;
-use crate::host::{Inner, Kept};
+use crate::host::{FromHome, Inner};
 use crate::rules::{MakePolicy, Sources};
-use crate::{Error, Host, Installation, Outcome, Run, Trace};
+use crate::{Error, Host, Outcome, Run, Trace};
 use mainpath_core::CallState;
 use mainpath_providers::Registry;
 use mainpath_runtime::{
@@ -35,7 +35,7 @@ const ROOM: u32 = 1 << 30;
 /// What a play is made with.
 pub(crate) struct PlaySetup<'a> {
     /// Whose tools, secrets and folders there are: calls are judged by these.
-    pub app: &'a Installation,
+    pub host: &'a Host,
     /// What is known of models.
     pub registry: Arc<Registry>,
     /// The agent.
@@ -86,7 +86,7 @@ pub(crate) async fn play(setup: PlaySetup<'_>) -> Result<Played, Error> {
 }
 
 async fn played(setup: PlaySetup<'_>) -> Result<Played, Error> {
-    let PlaySetup { app, registry, spec, recording, launcher, policy, seed, is_open, same_limits } = setup;
+    let PlaySetup { host, registry, spec, recording, launcher, policy, seed, is_open, same_limits } = setup;
     let spec = if seed.is_none() { with_room(spec) } else { spec };
     let store = MemoryStore::new(system_clock, Salts::Random);
     let scheduler: Arc<LocalScheduler> = store.scheduler();
@@ -94,10 +94,10 @@ async fn played(setup: PlaySetup<'_>) -> Result<Played, Error> {
     let trace = new_trace_id(system_clock()).map_err(|error| Error::failed(error.to_string()))?;
     let playing = Arc::new(Playing {
         store: Arc::clone(&store),
-        scope: app.logs.scope.clone(),
+        scope: host.scope().clone(),
         trace: trace.clone(),
         recording,
-        vault: app.vault.clone(),
+        vault: host.vault().clone(),
         read: tokio::sync::Mutex::default(),
         steered: Mutex::default(),
         parted: Mutex::default(),
@@ -108,7 +108,7 @@ async fn played(setup: PlaySetup<'_>) -> Result<Played, Error> {
         as_recorded: Mutex::default(),
         ended_as: Mutex::default(),
     });
-    let tools = app.tools.answered_by(Arc::new(RecordedResults(Arc::clone(&playing))));
+    let tools = host.tools().answered_by(Arc::new(RecordedResults(Arc::clone(&playing))));
     for tool in &spec.tools {
         if tools.resolve(&tool.name).is_none() {
             let doc = ToolDoc::new(tool.description.clone(), tool.effect);
@@ -120,7 +120,7 @@ async fn played(setup: PlaySetup<'_>) -> Result<Played, Error> {
     for model in std::iter::once(&spec.model).chain(spec.fallback.iter().map(|other| &other.model)) {
         models.add(model, Arc::new(RecordedModel(Arc::clone(&playing))));
     }
-    let home = &app.logs.home;
+    let home = host.home();
     let sources = Sources::new(home).with_instead(Some(policy));
     let policies = sources.clone();
     let runtime = Runtime::new(Config {
@@ -128,7 +128,7 @@ async fn played(setup: PlaySetup<'_>) -> Result<Played, Error> {
         scheduler: scheduler as Arc<dyn Scheduler>,
         tools,
         models: Arc::clone(&models) as Arc<dyn Models>,
-        vault: app.vault.clone(),
+        vault: host.vault().clone(),
         launcher,
         protected: home.protected(),
         policies: Arc::new(move |spec: &Spec| policies.load_for(spec).map(Arc::new).map_err(Unusable::from)),
@@ -142,13 +142,14 @@ async fn played(setup: PlaySetup<'_>) -> Result<Played, Error> {
     });
     let host = Host::from(Inner {
         runtime,
-        kept: Kept::Files(app.logs.clone()),
+        backing: host.inner.backing.clone(),
         models,
         sources,
         readings: Arc::default(),
-        experience: None,
+        memory: None,
+        from_home: FromHome::default(),
         shelf: None,
-        _servers: None,
+        servers: Mutex::default(),
     });
     let trace = Trace::new(host, trace);
     let mut outcome = follow(begin(&trace, spec, seed, &playing).await?, &playing).await?;

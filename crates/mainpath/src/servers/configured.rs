@@ -2,10 +2,9 @@
 
 use super::caged::{Caged, redact};
 use crate::agent::{tools_now, without_denied};
-use crate::{Error, Installation, Logs, launcher, spec_of};
+use crate::{Error, Host, Logs, launcher, spec_of};
 use mainpath_mcp::{Around, ConfigError, Configured, Mcp, SEARCH_ABOVE, Servers, State, Times, Trust};
-use mainpath_runtime::{Mail, Runtime};
-use mainpath_store::{Scope, Store};
+use mainpath_runtime::Mail;
 use mainpath_types::{Spec, TraceId};
 use std::path::Path;
 use std::sync::Arc;
@@ -27,22 +26,23 @@ pub fn trust(logs: &Logs) -> Trust {
     Trust::new(logs.home.config_dir())
 }
 
-/// Connects to the servers of a workspace and puts their tools among the installation's. `None` if there are none. `approves` is asked
+/// Connects to the servers of a workspace and puts their tools among the host's, which keeps them until it ends. `approves` is asked
 /// about those that nobody trusts yet; without it they are not used. What is wrong with a server is told, a line each, and the others
 /// are used.
 pub async fn connect(
-    app: &Installation,
+    host: &Host,
     workspace: &Path,
     run_file: Option<&Path>,
     approves: Option<Approves>,
     tell: impl Fn(&str) + Send + Sync + Clone + 'static,
-) -> Result<Option<Mcp>, Error> {
-    let servers = read(&app.logs, workspace, run_file)?;
+) -> Result<(), Error> {
+    let Some(logs) = host.logs() else { return Ok(()) };
+    let servers = read(logs, workspace, run_file)?;
     servers.warnings.iter().for_each(|warning| tell(warning));
     if servers.servers.is_empty() {
-        return Ok(None);
+        return Ok(());
     }
-    let trust = trust(&app.logs);
+    let trust = trust(logs);
     for server in servers.servers.iter().filter(|server| !server.entry.disabled) {
         if let Some(approves) = approves
             && !trust.has(workspace, server).map_err(|error| Error::failed(error.to_string()))?
@@ -51,7 +51,7 @@ pub async fn connect(
             trust.add(workspace, server).map_err(|error| Error::failed(error.to_string()))?;
         }
     }
-    let mcp = start(app, workspace, servers, tell.clone()).await?;
+    let mcp = start(host, workspace, servers, tell.clone()).await?;
     for server in mcp.states() {
         match &server.state {
             State::Failed(why) => tell(&format!("the MCP server {:?} is not used: {why}", server.name)),
@@ -62,61 +62,61 @@ pub async fn connect(
             State::Ready { .. } | State::Disabled => {}
         }
     }
-    Ok(Some(mcp))
+    host.keep_servers(mcp);
+    Ok(())
 }
 
 /// Whether a person wants a server started that a project lists.
 pub type Approves = fn(&Configured) -> Result<bool, Error>;
 
-/// Connects to servers.
+/// Connects to servers of a host from a home.
 pub async fn start(
-    app: &Installation,
+    host: &Host,
     workspace: &Path,
     servers: Servers,
     tell: impl Fn(&str) + Send + Sync + 'static,
 ) -> Result<Mcp, Error> {
-    let trust = trust(&app.logs);
+    let trust = Trust::new(host.home().config_dir());
     let mut trusted = Vec::new();
     for server in &servers.servers {
         if trust.has(workspace, server).map_err(|error| Error::failed(error.to_string()))? {
             trusted.push(server.name.clone());
         }
     }
-    let secrets = app.logs.home.config.secrets.clone();
+    let secrets = host.home().config.secrets.clone();
     let around = Around {
         workspace: workspace.into(),
         variables: Arc::new(move |name| std::env::var(name).ok().or_else(|| secrets.get(name).cloned())),
         starter: Arc::new(
-            Caged::new(launcher::own(), &app.vault, workspace, app.logs.home.protected())
-                .with_workspaces(app.logs.home.workspaces.clone()),
+            Caged::new(launcher::own(), host.vault(), workspace, host.home().protected())
+                .with_workspaces(host.home().workspaces.clone()),
         ),
-        redact: redact(&app.vault),
+        redact: redact(host.vault()),
         times: Times::default(),
     };
-    let above = app.logs.home.config.mcp.search_above.unwrap_or(SEARCH_ABOVE);
+    let above = host.home().config.mcp.search_above.unwrap_or(SEARCH_ABOVE);
     let is_trusted = |server: &Configured| trusted.contains(&server.name);
-    Ok(Mcp::start(app.tools.clone(), servers, above, around, &is_trusted, tell).await)
+    Ok(Mcp::start(host.tools().clone(), servers, above, around, &is_trusted, tell).await)
 }
 
 /// Passes on to a run that the tools of servers have changed, until the returned guard is dropped.
-pub fn pass_on(app: &Installation, runtime: &Runtime, trace: &TraceId, mcp: Option<&Mcp>) -> PassingOn {
-    let (store, scope, tools) = (Arc::clone(&app.logs.store), app.logs.scope.clone(), app.tools.clone());
-    let sources = app.sources.clone();
-    let (runtime, trace) = (runtime.clone(), trace.clone());
-    PassingOn(mcp.map(Mcp::changes).map(|mut changes| {
+pub fn pass_on(host: &Host, trace: &TraceId) -> PassingOn {
+    let (host, mcp) = (host.clone(), host.servers());
+    let (changes, trace) = (mcp.map(|mcp| mcp.changes()), trace.clone());
+    PassingOn(changes.map(|mut changes| {
         // What changed before the run began is in its spec.
         changes.mark_unchanged();
         tokio::spawn(async move {
             while changes.changed().await.is_ok() {
-                let Some(spec) = newest(&*store, &scope, &trace).await else { return };
+                let Some(spec) = newest(&host, &trace).await else { return };
                 // Under rules that cannot be read nothing is offered anew.
-                let Ok(policy) = sources.load_for(&spec) else { continue };
-                let mut new = Spec { tools: tools_now(&spec, &tools), ..spec.clone() };
+                let Ok(policy) = host.inner.sources.load_for(&spec) else { continue };
+                let mut new = Spec { tools: tools_now(&spec, host.tools()), ..spec.clone() };
                 without_denied(&mut new, &policy);
                 if new != spec {
                     let spec = Arc::new(new);
                     // A run that cannot be told goes on with the tools that it has.
-                    let _ = runtime.send(&scope, &trace, &Mail::SetSpec { spec }).await;
+                    let _ = host.runtime().send(host.scope(), &trace, &Mail::SetSpec { spec }).await;
                 }
             }
         })
@@ -134,6 +134,6 @@ impl Drop for PassingOn {
     }
 }
 
-async fn newest(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Option<Spec> {
-    spec_of(&store.read(scope, trace, 1).await.ok()?).cloned()
+async fn newest(host: &Host, trace: &TraceId) -> Option<Spec> {
+    spec_of(&host.at(trace).read(1).await.ok()?).cloned()
 }

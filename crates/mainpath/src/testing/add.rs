@@ -10,7 +10,7 @@ use crate::recorded::{Played, RecordedStep, first_under_another, recording};
 use crate::rules::read_files;
 use crate::trace::Read;
 use crate::what_if::spec_at;
-use crate::{Error, ErrorKind, Installation};
+use crate::{Error, ErrorKind, Host};
 use mainpath_core::pending;
 use mainpath_runtime::Waiting;
 use mainpath_store::create_private;
@@ -53,13 +53,13 @@ pub struct AddedCall {
     pub verdict: Option<Decision>,
 }
 
-impl Installation {
+impl Host {
     /// Makes a test of a trace: what was recorded, without secrets, and expectations that are proposed from it. It is played once before:
     /// what does not come out as it was recorded is no test. Errors: that, it was imported, erased or goes on, there is a test of this
     /// name, or nothing can be written.
     pub async fn add_test(&self, trace: &TraceId, new: NewTest) -> Result<AddedTest, Error> {
         let refused = |why: &str| Error::new(ErrorKind::Refused, format!("{trace} cannot be made a test: {why}"));
-        let at = self.logs.at(trace);
+        let at = self.at(trace);
         let read = Read::of(at).await?;
         let begun = read.log.events.iter().find(|event| matches!(event.kind, EventKind::RunStarted(_)));
         let begun = begun.map_or(read.log.head, |event| event.id);
@@ -83,7 +83,7 @@ impl Installation {
         }
         // It was recorded there, and is played here.
         let (there, here) = (Placing::new(Path::new(spec.source())), Placing::new(&new.project));
-        let moved = |text: &str| here.put_in(&there.taken_out(&self.vault.redact(text)));
+        let moved = |text: &str| here.put_in(&there.taken_out(&self.vault().redact(text)));
         let recording = texts(recording, &moved)?;
         let spec = texts(spec, &moved)?;
         let file = TestFile {
@@ -111,13 +111,13 @@ impl Installation {
 
     /// The rules of the machine and the person.
     fn rules_now(&self) -> Result<Vec<RuleText>, Error> {
-        let person = self.logs.home.config_dir().join("policy.toml");
+        let person = self.home().config_dir().join("policy.toml");
         let further = std::env::var_os("MAINPATH_ORG_POLICY").filter(|file| !file.is_empty()).map(PathBuf::from);
         let organisation = [Some(PathBuf::from("/etc/mainpath/policy.toml")), further];
         let [first, second] = organisation;
         let mut rules = rules_in([first, second, Some(person)])?;
         // They go where others read them.
-        rules.iter_mut().for_each(|rule| rule.text = self.vault.redact(&without_comments(&rule.text)));
+        rules.iter_mut().for_each(|rule| rule.text = self.vault().redact(&without_comments(&rule.text)));
         Ok(rules)
     }
 
@@ -129,7 +129,7 @@ impl Installation {
         if read.state.run.is_none() {
             return Ok(());
         }
-        if self.logs.at(trace).driver().await.map_err(|error| error.to_string())?.is_some() {
+        if self.at(trace).driver().await.map_err(|error| error.to_string())?.is_some() {
             return Err("a run of it goes on; wait for its end, or stop it".into());
         }
         let pending = pending(&read.state);

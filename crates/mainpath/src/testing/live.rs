@@ -12,13 +12,13 @@ use crate::event::RunEvent;
 use crate::recorded::{CallStep, Consent, Played, RecordedStep, steps};
 use crate::trial::mark_live_test;
 use crate::what_if::{HeldCopy, OnlyInCopy, Original, REFUSED, StopWork, copied_host, copy_as_it_was, sweep};
-use crate::{AgentOptions, Error, ErrorKind, Host, Installation, Outcome, Run, Trace};
+use crate::{AgentOptions, Error, ErrorKind, Host, Outcome, Run, Trace};
 use futures_util::StreamExt;
 use mainpath_runtime::{Mail, Models, new_trace_id};
 use mainpath_store::scheduler::system_clock;
 use mainpath_types::{
-    Access, ApprovalMode, Copied, EffectClass, EventKind, FinishReason, MessageMode, Part, Principal, Relations, Seq,
-    Spec, TraceId, format_time, text_of,
+    Access, ApprovalMode, Copied, EffectClass, EventKind, FinishReason, MessageMode, Part, Principal, Relations,
+    RunRules, Seq, Spec, TraceId, format_time, text_of,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -53,14 +53,15 @@ const STOPPED: &str = "stopped; the copies of the runs that had not ended are re
 
 /// What all runs have in common.
 struct Lanes<'a> {
-    app: &'a Installation,
+    host: &'a Host,
     tests: &'a LiveTests,
-    host: Host,
+    /// The same host, whose calls work in copies.
+    copied: Host,
     /// Where the copies of the folder are.
     copies: PathBuf,
 }
 
-impl Installation {
+impl Host {
     /// Runs tests against a model, and gives what they came to; `tell` gets each as soon as its last run has ended, in their order. A
     /// run that cannot be made has not passed. Errors: there is no test of a name, the model cannot be used, or the baseline cannot be
     /// read or written; one in which a run could not be judged is not written.
@@ -76,12 +77,14 @@ impl Installation {
             Some(model) => self.prepare_model(model).await?,
             None => self.check_keys(project, &names)?,
         }
-        let copies = self.logs.home.copies();
+        let copies = self.home().copies();
         let copies =
             copies.ok_or_else(|| Error::failed("there is no home to put a copy of the folder into: set HOME"))?;
         sweep(&copies);
-        let host = copied_host(self, Arc::clone(&self.models), &Arc::new(OnlyInCopy::default()))?;
-        let lanes = Lanes { app: self, tests, host, copies };
+        self.check_usable()?;
+        let models = Arc::clone(&self.inner.models);
+        let copied = copied_host(self, models, &Arc::new(OnlyInCopy::default()));
+        let lanes = Lanes { host: self, tests, copied, copies };
         let times = tests.times.max(1);
         let all = names.iter().flat_map(|name| (0..times).map(move |_| name));
         let mut running = futures_util::stream::iter(all).map(|name| lanes.trial(name)).buffered(tests.at_once.max(1));
@@ -125,8 +128,8 @@ impl Installation {
     fn check_keys(&self, project: &Path, names: &[String]) -> Result<(), Error> {
         for name in names {
             let agent = read_agent(&test_folder(project, name)?, &Placing::new(project));
-            if let Some(model) = agent.ok().map(|agent| agent.model).filter(|model| !self.models.has(model))
-                && let Err(error) = check_model(&model, self.models.registry())
+            if let Some(model) = agent.ok().map(|agent| agent.model).filter(|model| !self.models().has(model))
+                && let Err(error) = check_model(&model, self.registry())
                 && error.kind() == ErrorKind::Auth
             {
                 return Err(Error::new(ErrorKind::Auth, format!("{name}: {}", error.message())));
@@ -184,10 +187,10 @@ impl Lanes<'_> {
 
     /// Runs a test in a copy of the folder, and judges that.
     async fn in_copy(&self, test: &Path, lane: &Lane) -> Result<LiveTrial, Error> {
-        let (app, project) = (self.app, &self.tests.project);
+        let (host, project) = (self.host, &self.tests.project);
         let Lane { id, folder } = lane;
-        let (original, stop) = (Original::new(project, &app.logs.home)?, &self.tests.stop);
-        copy_as_it_was(original, folder, None, app.logs.scoped(), stop).await?;
+        let (original, stop) = (Original::new(project, host.home())?, &self.tests.stop);
+        copy_as_it_was(original, folder, None, host.scoped(), stop).await?;
         // What is expected of it is none of its business.
         match std::fs::remove_dir_all(tests_folder(folder)?) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
@@ -200,13 +203,13 @@ impl Lanes<'_> {
         let name = test.file_name().unwrap_or_default().to_string_lossy();
         let mut spec = self.spec(spec, folder)?;
         mark_live_test(&mut spec, &name);
-        app.models.find_for(&spec).map_err(|error| Error::invalid(error.to_string()))?;
+        host.inner.models.find_for(&spec).map_err(|error| Error::invalid(error.to_string()))?;
         let mut said = said.into_iter();
         let Some(first) = said.next() else {
             return Err(Error::invalid("the recording does not begin with what was said to the agent"));
         };
-        let trace = Trace::new(self.host.clone(), id.clone());
-        self.host.runtime().start_with(self.host.scope(), id, spec, vec![message(first)]).await?;
+        let trace = Trace::new(self.copied.clone(), id.clone());
+        self.copied.runtime().start_with(self.copied.scope(), id, spec, vec![message(first)]).await?;
         let mut outcome = follow(Run::first(trace.clone()), &agreed, stop).await?;
         for parts in said {
             if outcome.reason != FinishReason::Final {
@@ -215,7 +218,7 @@ impl Lanes<'_> {
             outcome = follow(trace.go_on(message(parts)).await?, &agreed, stop).await?;
         }
         let read = trace.look().await?;
-        let steps = steps(app.logs.at(id), &read, Seq(0)).await?;
+        let steps = steps(host.at(id), &read, Seq(0)).await?;
         let Outcome { reason, answer, is_said, error, .. } = outcome;
         let (turns, tokens) = used(&steps);
         let spent = read.log.events.iter().map(|event| match &event.kind {
@@ -252,7 +255,7 @@ impl Lanes<'_> {
         spec.workspace = folder.display().to_string();
         spec.copy = Some(Copied { of: project.display().to_string(), repository: None });
         if let Some(preset) = &mut spec.preset
-            && let Ok(presets) = self.app.presets(project)
+            && let Ok(presets) = self.host.presets(project)
             && let Ok(current) = presets.choose(&preset.name)
         {
             *preset = current.applied();
@@ -280,12 +283,12 @@ impl Lanes<'_> {
             spec.access = Access::WorkspaceWrite;
         }
         (spec.network, spec.snapshots) = (false, false);
-        let policy = self.app.sources.load_for(&spec)?;
         let given = AgentOptions { model: model.clone(), ..AgentOptions::default() };
         let mode = ModeFor { mode: spec.mode, run: None };
-        let mut spec = self.app.changed(&spec, &given, &policy, mode)?.unwrap_or(spec);
+        let policy = self.host.inner.sources.load_for(&spec)?;
+        let mut spec = self.host.changed(&spec, &given, &policy, mode)?.unwrap_or(spec);
         spec.tools.retain(|tool| !matches!(tool.effect, EffectClass::StartChild | EffectClass::AskPerson));
-        with_words(&mut spec, self.app.basis())?;
+        with_words(&mut spec, self.host.spec_inputs(&RunRules::default()))?;
         Ok(spec)
     }
 }

@@ -10,7 +10,7 @@ use super::propose::{calls, used};
 use crate::agent::with_words;
 use crate::recorded::{PlaySetup, Played, RecordedStep, play};
 use crate::rules::{project_file, read_files};
-use crate::{Error, Installation, launcher};
+use crate::{Error, Host, launcher};
 use futures_util::StreamExt;
 use mainpath_policy::{Folders, Layer, Policy};
 use mainpath_providers::Registry;
@@ -23,7 +23,7 @@ use std::time::Instant;
 
 /// What all plays of a project have in common.
 pub(super) struct Plays<'a> {
-    app: &'a Installation,
+    host: &'a Host,
     project: &'a Path,
     launcher: Launcher,
     registry: Arc<Registry>,
@@ -32,7 +32,7 @@ pub(super) struct Plays<'a> {
     rules: Option<RuleText>,
 }
 
-impl Installation {
+impl Host {
     /// Plays the tests of a project, all of them if none is named, and gives what each came to, in their order; `tell` gets each as soon
     /// as it and those before it have ended. A test that cannot be played has not passed. Errors: there is no test of a name.
     pub async fn run_tests(
@@ -55,11 +55,11 @@ impl Installation {
 }
 
 impl<'a> Plays<'a> {
-    pub fn new(app: &'a Installation, project: &'a Path) -> Result<Plays<'a>, Error> {
+    pub fn new(host: &'a Host, project: &'a Path) -> Result<Plays<'a>, Error> {
         let file = project_file(&project.display().to_string());
         let rules = if file.exists() { read_files(&[file])?.pop() } else { None };
-        let registry = Arc::new(app.models.registry().clone());
-        Ok(Plays { app, project, launcher: launcher::own(), registry, builtin: Arc::default(), rules })
+        let registry = Arc::new(host.registry().clone());
+        Ok(Plays { host, project, launcher: launcher::own(), registry, builtin: Arc::default(), rules })
     }
 
     async fn test(&self, name: &str) -> TestOutcome {
@@ -123,7 +123,7 @@ impl<'a> Plays<'a> {
         let (registry, launcher) = (Arc::clone(&self.registry), self.launcher.clone());
         let policy = Arc::new(policy);
         play(PlaySetup {
-            app: self.app,
+            host: self.host,
             registry,
             spec,
             recording,
@@ -141,12 +141,12 @@ impl<'a> Plays<'a> {
         let mut now = spec.clone();
         now.workspace = self.project.display().to_string();
         if let Some(preset) = &mut now.preset
-            && let Ok(presets) = self.app.presets(self.project)
+            && let Ok(presets) = self.host.presets(self.project)
             && let Ok(current) = presets.choose(&preset.name)
         {
             *preset = current.applied();
         }
-        with_words(&mut now, self.app.basis())?;
+        with_words(&mut now, self.host.spec_inputs(&RunRules::default()))?;
         let (then, now) = (spec.instructions.trim_end(), now.instructions.trim_end());
         if then == now {
             return Ok(None);

@@ -2,14 +2,10 @@
 
 use super::handle::Trace;
 use super::read::Read;
-#[cfg(feature = "home")]
-use crate::spec_of;
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, spec_of};
 use mainpath_core::{Call, CallState, is_denied};
 use mainpath_runtime::Mail;
-#[cfg(feature = "home")]
-use mainpath_types::RUN_SCRIPT;
-use mainpath_types::{CallId, Event, EventKind, MailId};
+use mainpath_types::{CallId, Event, EventKind, MailId, RUN_SCRIPT};
 use serde::{Deserialize, Serialize};
 
 /// For which calls an approval holds beside the one that is approved.
@@ -70,15 +66,12 @@ impl Trace {
     /// not take such arguments, or a rule denies them; then nothing is decided.
     pub async fn approve_with(&self, call: CallId, arguments: impl Into<String>) -> Result<(), Error> {
         let arguments = arguments.into();
-        #[cfg(feature = "home")]
         self.check_allowed(call, &arguments).await?;
         self.approve_as(call, Approval { arguments: Some(arguments), ..Approval::default() }).await
     }
 
     /// Errors: a rule denies a call with these arguments, as far as that is known before it is judged where it is driven.
-    #[cfg(feature = "home")]
     async fn check_allowed(&self, call: CallId, arguments: &str) -> Result<(), Error> {
-        let Some(installation) = self.host().installation() else { return Ok(()) };
         let read = self.look().await?;
         let waits = |row: &&Call| row.state == CallState::Asked || is_denied(row);
         let row = read.state.calls.get(call).filter(waits).filter(|_| self.id().elsewhere().is_none());
@@ -86,11 +79,11 @@ impl Trace {
             return Ok(());
         };
         // Which skills are loaded is known where the trace is driven; what the tool does not take is told by who sends it.
-        let tools = &installation.tools;
+        let tools = self.host().tools();
         if tool == RUN_SCRIPT || tools.doc(tool).is_none() || tools.arguments(tool, arguments).is_err() {
             return Ok(());
         }
-        match installation.denial(spec, tool, arguments)? {
+        match self.host().denial(spec, tool, arguments)? {
             Some(why) => Err(Error::invalid(format!("{}; call {call} is still waiting", in_a_line(&why)))),
             None => Ok(()),
         }

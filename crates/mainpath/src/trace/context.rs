@@ -296,6 +296,6 @@ impl Trace {
     /// A request of the model as it was sent, by its number. `None`: there is none, or its model's form is not known here. Errors: the log
     /// or a blob cannot be read.
     pub async fn request(&self, number: u32) -> Result<Option<SentRequest>, Error> {
-        Ok(sent(self.host().at(self.id()), self.host().models(), number).await?)
+        Ok(sent(self.host().at(self.id()), &**self.host().models(), number).await?)
     }
 }

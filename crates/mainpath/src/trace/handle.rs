@@ -376,7 +376,7 @@ impl Trace {
 
     /// Computes views and requests anew and compares them with the record. Nothing is written.
     pub async fn replay(&self) -> Result<Replayed, Error> {
-        Ok(replay(self.host.at(&self.id), self.host.models(), true).await?)
+        Ok(replay(self.host.at(&self.id), &**self.host.models(), true).await?)
     }
 
     async fn send(&self, mail: Mail) -> Result<(), Error> {

@@ -14,7 +14,7 @@ use crate::recorded::{
 };
 use crate::trace::{Read, Restore};
 use crate::trial::mark_what_if;
-use crate::{Error, ErrorKind, Installation, Outcome, Trace, launcher};
+use crate::{Error, ErrorKind, Host, Outcome, Trace, launcher};
 use mainpath_core::{Run, State, apply};
 use mainpath_runtime::{Mail, Models, new_trace_id};
 use mainpath_store::scheduler::system_clock;
@@ -72,7 +72,7 @@ struct Start {
 
 /// A run that is decided again from there.
 struct Again<'a> {
-    app: &'a Installation,
+    host: &'a Host,
     from: &'a TraceId,
     read: &'a Read,
     what: &'a WhatIf,
@@ -80,19 +80,19 @@ struct Again<'a> {
     is_open: bool,
 }
 
-impl Installation {
+impl Host {
     /// Decides a run again from a message on. Errors: it has no such message, something of it was imported or erased, its folder is gone
     /// or too large to be copied, or its model cannot be used.
     pub async fn what_if(&self, from: &TraceId, what: &WhatIf) -> Result<WhatIfOutcome, Error> {
         let refused = |error: Error| Error::new(ErrorKind::Refused, format!("{from}: {}", error.message()));
-        let at = self.logs.at(from);
+        let at = self.at(from);
         let read = Read::of(at).await?;
         if let Some(damage) = &read.log.damage {
             let why = format!("{from}: its log is damaged, so that not all of it can be decided again: {damage}");
             return Err(Error::new(ErrorKind::Refused, why));
         }
         let mut recording = recording(at, &read, what.at).await.map_err(refused)?;
-        let of = self.logs.of(from, &read.log, &read.state, &read);
+        let of = self.read_trace(from, &read.log, &read.state, &read);
         let reached = of.reached(what.at)?;
         let old = match what.at {
             // The one that its first run began with.
@@ -130,7 +130,7 @@ impl Installation {
             original,
         };
         let is_open = until.is_some() || read.state.run.is_some();
-        let again = Again { app: self, from, read: &read, what, is_open };
+        let again = Again { host: self, from, read: &read, what, is_open };
         let mut parted_by = None;
         let (start, served) = if asks_the_same(old, &what.spec) {
             let Some(parted) = again.offline(old, &recording).await? else { return Ok(outcome) };
@@ -251,19 +251,19 @@ impl Again<'_> {
 
     /// Plays on offline from the message, as this agent. Gives where that parts from the run.
     async fn played(&self, old: &Spec, new: &Spec, recording: &[RecordedStep]) -> Result<Option<Parted>, Error> {
-        let (app, events) = (self.app, &self.read.log.events);
+        let (host, events) = (self.host, &self.read.log.events);
         let id = new_trace_id(system_clock()).map_err(|error| Error::failed(error.to_string()))?;
-        let scope = &app.logs.scope;
+        let scope = host.scope();
         let forked = mainpath_core::fork(self.from, events, self.what.at, &id, &scope.principal, system_clock());
         let forked = forked.map_err(|refusal| Error::invalid(refusal.to_string()))?;
         let mut blobs = Vec::new();
         for hash in forked.iter().flat_map(|event| event.kind.long_texts()) {
             // What is not there is told when it is needed.
-            if let Ok(bytes) = app.logs.scoped().get_blob(&hash).await {
+            if let Ok(bytes) = host.scoped().get_blob(&hash).await {
                 blobs.push(bytes);
             }
         }
-        let sources = app.sources.clone();
+        let sources = host.inner.sources.clone();
         let policy = move |folder: &Path, run: &RunRules| sources.load(&folder.display().to_string(), run);
         // The folder is that of the run, in which nothing runs now; who decided then decides so again.
         let spec =
@@ -271,8 +271,8 @@ impl Again<'_> {
         let same_limits = spec.limits == old.limits;
         let seed = PlaySeed { events: forked, blobs, after: self.what.at };
         let played = play(PlaySetup {
-            app,
-            registry: Arc::new(app.models.registry().clone()),
+            host,
+            registry: Arc::new(host.registry().clone()),
             spec,
             recording: recording.to_vec(),
             launcher: launcher::own(),
@@ -297,38 +297,39 @@ impl Again<'_> {
         agreed: &Consent,
         outcome: &mut WhatIfOutcome,
     ) -> Result<Made, Error> {
-        let (app, what) = (self.app, self.what);
+        let (host, what) = (self.host, self.what);
         let Start { after, said, first } = start;
         let limits = self.limits(after, said.is_some())?;
-        app.prepare_model(&what.spec.model).await?;
+        host.prepare_model(&what.spec.model).await?;
         let id = new_trace_id(system_clock()).map_err(|error| Error::failed(error.to_string()))?;
-        let Some(folders) = app.logs.home.copies() else {
+        let Some(folders) = host.home().copies() else {
             return Err(Error::failed("there is no home to put a copy of the folder into: set HOME"));
         };
         sweep(&folders);
         let held = HeldCopy::begin(&folders, &id)?;
         let folder = held.folder().to_path_buf();
-        let of = app.logs.of(self.from, &self.read.log, &self.read.state, self.read);
-        let restore = Restore::new(of, to(after), app.logs.home.protected())?;
-        let original = Original::new(Path::new(&old.workspace), &app.logs.home)?;
-        outcome.not_restored = copy_as_it_was(original, &folder, restore, app.logs.scoped(), &what.stop).await?;
+        let of = host.read_trace(self.from, &self.read.log, &self.read.state, self.read);
+        let restore = Restore::new(of, to(after), host.home().protected())?;
+        let original = Original::new(Path::new(&old.workspace), host.home())?;
+        outcome.not_restored = copy_as_it_was(original, &folder, restore, host.scoped(), &what.stop).await?;
         // A turn that is text is asked for as text: what was recorded is a turn already.
         let first = first.filter(|_| what.spec.protocol != Protocol::Json);
-        let models = Arc::new(app.models.with_registry(app.models.registry().clone()));
+        let models = Arc::new(host.inner.models.with_registry(host.registry().clone()));
         for spec in (0..=what.spec.fallback.len()).map(|which| what.spec.on_model(which)) {
-            let then = app.models.find_for(&spec).map_err(|error| Error::invalid(error.to_string()))?;
+            let then = host.inner.models.find_for(&spec).map_err(|error| Error::invalid(error.to_string()))?;
             models.add(&spec.model, Arc::new(FirstRecorded { first: Mutex::new(first.clone()), then }));
         }
         let answers = Arc::new(OnlyInCopy { live: what.live, ..OnlyInCopy::default() });
-        let host = copied_host(app, models, &answers)?;
-        let (scope, mut spec) = (&app.logs.scope, self.spec(old, &folder));
+        host.check_usable()?;
+        let copied = copied_host(host, models, &answers);
+        let (scope, mut spec) = (host.scope(), self.spec(old, &folder));
         spec.limits = limits;
-        host.runtime().fork(scope, self.from, after, &id).await?;
-        host.runtime().send(scope, &id, &Mail::SetSpec { spec: Arc::new(spec) }).await?;
+        copied.runtime().fork(scope, self.from, after, &id).await?;
+        copied.runtime().send(scope, &id, &Mail::SetSpec { spec: Arc::new(spec) }).await?;
         for skill in &what.skills {
-            host.runtime().send(scope, &id, skill).await?;
+            copied.runtime().send(scope, &id, skill).await?;
         }
-        let trace = Trace::new(host, id.clone());
+        let trace = Trace::new(copied, id.clone());
         let mail = match said {
             Some(parts) => Mail::Message { mode: MessageMode::Message, parts, typed: None },
             None => Mail::Rewind { after, parts: None },
@@ -371,7 +372,7 @@ impl Again<'_> {
         outcome.folder = Some(held.keep());
         outcome.refused = answers.refused.load(Ordering::Relaxed);
         let read = trace.look().await?;
-        let steps = steps(app.logs.at(&id), &read, what.at).await?;
+        let steps = steps(host.at(&id), &read, what.at).await?;
         Ok(Made { id, steps, read })
     }
 
@@ -382,7 +383,7 @@ impl Again<'_> {
         if is_said {
             return Ok(limits);
         }
-        let of = self.app.logs.of(self.from, &self.read.log, &self.read.state, self.read);
+        let of = self.host.read_trace(self.from, &self.read.log, &self.read.state, self.read);
         let reached = of.reached(after)?;
         let mut state = State::new(self.from.clone());
         let events = &self.read.log.events;

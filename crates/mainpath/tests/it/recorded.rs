@@ -1,6 +1,5 @@
 //! Runs that are played again: as tests, and with something changed.
 
-use mainpath::Installation;
 use mainpath::prelude::*;
 use mainpath::recorded::{CallStep, RecordedAnswer, RecordedStep, first_difference};
 use mainpath::testing::{AddedCall, NewTest};
@@ -58,8 +57,8 @@ impl Ran {
         Ran { folder, trace, sent }
     }
 
-    fn installation(&self) -> Installation {
-        Installation::open_in(&self.folder.path().join("home"), Vec::new()).unwrap()
+    fn host(&self) -> Host {
+        Host::from_folder(&self.folder.path().join("home")).unwrap()
     }
 
     fn work(&self) -> PathBuf {
@@ -78,12 +77,12 @@ async fn a_test_needs_neither_the_model_nor_the_tools_of_its_run() {
     let ran = Ran::new().await;
     std::fs::remove_file(ran.folder.path().join("first.toml")).unwrap();
     // Without the tool.
-    let app = ran.installation();
+    let host = ran.host();
     let new = NewTest { name: Some("note".into()), project: ran.work(), ..NewTest::default() };
-    let added = app.add_test(&ran.trace, new).await.unwrap();
+    let added = host.add_test(&ran.trace, new).await.unwrap();
     let call = AddedCall { tool: "send_note".into(), arguments: "{}".into(), verdict: Some(Decision::Allow) };
     assert_eq!(added.calls, [call]);
-    let outcomes = app.run_tests(&ran.work(), &[], |_| {}).await.unwrap();
+    let outcomes = host.run_tests(&ran.work(), &[], |_| {}).await.unwrap();
     let of: Vec<_> = outcomes.iter().map(|one| (one.name.as_str(), one.passed, one.turns, one.calls)).collect();
     assert_eq!(of, [("note", true, 2, 1)], "{outcomes:#?}");
     assert_eq!(ran.sent.load(Ordering::Relaxed), 1);
@@ -92,17 +91,17 @@ async fn a_test_needs_neither_the_model_nor_the_tools_of_its_run() {
 #[tokio::test]
 async fn a_run_that_is_decided_again_reaches_others_only_if_it_may() {
     let ran = Ran::new().await;
-    let app = ran.installation();
-    offer_notes(&app.tools, &ran.sent);
+    let host = ran.host();
+    offer_notes(host.tools(), &ran.sent);
     let old = {
-        let (log, ..) = app.logs.read(&ran.trace).await.unwrap();
+        let (log, ..) = host.logs().unwrap().read(&ran.trace).await.unwrap();
         spec_at(&log.events, log.head).unwrap().clone()
     };
     let what = |spec: Spec, live| {
         let (skills, stop) = (Vec::new(), StopWork::default());
         WhatIf { at: Seq(1), spec, skills, live, yes: false, stop }
     };
-    let same = app.what_if(&ran.trace, &what(old.clone(), false)).await.unwrap();
+    let same = host.what_if(&ran.trace, &what(old.clone(), false)).await.unwrap();
     assert_eq!((same.difference, same.trace, same.folder), (None, None, None));
     let figures = LaneFigures {
         reason: Some(FinishReason::Final),
@@ -119,10 +118,10 @@ async fn a_run_that_is_decided_again_reaches_others_only_if_it_may() {
     let text = "[[turn]]\ncalls = [{ tool = \"send_note\" }, { tool = \"read_text_file\", args = { path = \"a.txt\" } }]\n\
                 [[turn]]\nfinal = \"Tried it.\"\n";
     let other = Spec { model: script(ran.folder.path(), "other", text), ..old };
-    let tried = app.what_if(&ran.trace, &what(other.clone(), false)).await.unwrap();
+    let tried = host.what_if(&ran.trace, &what(other.clone(), false)).await.unwrap();
     assert_eq!((tried.refused, ran.sent.load(Ordering::Relaxed)), (1, 1));
     assert_eq!((tried.again.answer.as_str(), tried.difference.unwrap().step), ("Tried it.", 2));
-    let live = app.what_if(&ran.trace, &what(other, true)).await.unwrap();
+    let live = host.what_if(&ran.trace, &what(other, true)).await.unwrap();
     assert_eq!((live.refused, ran.sent.load(Ordering::Relaxed)), (0, 2));
     for folder in [tried.folder, live.folder].into_iter().flatten() {
         std::fs::remove_dir_all(folder).unwrap();

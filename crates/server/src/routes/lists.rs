@@ -11,7 +11,7 @@ use mainpath::policy::{AppliedRule, Explanation, PartVerdict};
 use mainpath::presets::{Preset, Remark};
 use mainpath::providers::WireFormat;
 use mainpath::types::{Access, Decision, EffectClass, Origin, Price, ToolSpec};
-use mainpath::{Error, Installation, policy, presets};
+use mainpath::{Error, policy, presets};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -71,10 +71,6 @@ impl<T> FromIterator<T> for List<T> {
 struct FolderQuery {
     /// The folder, within those that the server allows; without it, the first of them.
     workspace: Option<String>,
-}
-
-fn installation<Q, B>(call: &Call<Q, B>) -> Result<&Installation, Problem> {
-    call.host.installation().ok_or_else(|| Error::failed("this server is made from no installation").into())
 }
 
 /// A preset that there is.
@@ -170,7 +166,7 @@ struct ListedModel {
 }
 
 async fn models(call: Call) -> Result<List<ListedModel>, Problem> {
-    let registry = installation(&call)?.models.registry();
+    let registry = call.host.registry();
     let env = mainpath::agent::env;
     let row = |provider: &mainpath::providers::ProviderProfile| {
         let model = provider.default_model.as_ref().map(|model| format!("{}:{model}", provider.name));
@@ -189,7 +185,8 @@ async fn models(call: Call) -> Result<List<ListedModel>, Problem> {
 }
 
 async fn sessions(call: Call) -> Result<List<Session>, Problem> {
-    let logs = &installation(&call)?.logs;
+    let logs =
+        call.host.logs().ok_or_else(|| Error::failed("this host keeps traces in no files, and has no sessions"))?;
     let listed = mainpath::sessions::sessions(logs).list().map_err(Error::from)?;
     Ok(listed.into_iter().flatten().collect())
 }
@@ -206,7 +203,8 @@ struct ExperienceQuery {
 }
 
 async fn experiences(call: Call<ExperienceQuery>) -> Result<List<Entry>, Problem> {
-    let known = installation(&call)?.experiences.all().map_err(Error::from)?;
+    let known = call.host.experiences().ok_or_else(|| Error::failed("this host keeps no experiences"))?;
+    let known = known.all().map_err(Error::from)?;
     let ExperienceQuery { category, waiting } = call.query;
     let wanted = known.entries.into_iter().map(|placed| placed.entry).filter(|entry| {
         let fits = category.as_ref().is_none_or(|category| entry.category == *category);

@@ -50,8 +50,9 @@ fn run(setup: Setup, case: &Value) -> Outcome {
     std::fs::write(dir.join("injections.json"), case["injections"].to_string()).unwrap();
     let folder = dir.to_str().unwrap();
     let args = [SCRIPT, "serve", text(case, "suite"), text(case, "case"), folder, setup.style];
+    // The model counts its answers: after a summary it would begin again.
     place.config(&format!(
-        "[mcp.servers.dojo]\ncommand = {PYTHON:?}\nargs = {args:?}\nsandbox = \"full\"\nstartup_timeout_s = 60\n"
+        "context_window = 1000000\n[mcp.servers.dojo]\ncommand = {PYTHON:?}\nargs = {args:?}\nsandbox = \"full\"\nstartup_timeout_s = 60\n"
     ));
     if setup.is_off {
         std::fs::write(place.home.join("policy.toml"), "off = [\"builtin.destination-from-text\"]\n").unwrap();

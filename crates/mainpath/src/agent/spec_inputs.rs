@@ -9,7 +9,7 @@ use mainpath_types::RunRules;
 
 /// What an agent's spec is made from, besides what its caller says.
 #[derive(Clone, Copy)]
-pub(crate) struct Basis<'a> {
+pub(crate) struct SpecInputs<'a> {
     /// The configuration, and the folders that are Mainpath's own.
     pub home: &'a Home,
     /// The tools that there are.
