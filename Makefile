@@ -62,12 +62,18 @@ endif
 dist:
 	$(CARGO) rustc --profile dist --locked -p mainpath-cli --bin mainpath -- -C strip=symbols $(DIST_LINK)
 
+# Records when a target last passed; `make everything` prints it.
+define passed
+@mkdir -p target/passed && echo "$$(date -u '+%F %H:%M UTC') at $$(git describe --always --dirty)" > target/passed/$@
+endef
+
 ## Everything that CI runs. It installs what the tests need: the servers, clients and validators that they talk to below target/, and
 ## redis-server, promtool and Chromium with apt-get (as root) where they are missing.
 test:
 	$(MAKE) -j2 -O lint test-tools ui-built
 	$(MAKE) test-rust
 	$(MAKE) ui-browser
+	$(passed)
 	@echo "tests done"
 
 test-rust:
@@ -186,18 +192,14 @@ advisories:
 sbom:
 	@$(CARGO) xtask sbom
 
-# Long forms: each installs what it needs, and notes when it last passed. `make test` has the short form of each.
+# Long forms: each installs what it needs. `make test` has the short form of each.
 LONG := hardening clients-test cluster packages-test release-repro conformance
-
-define passed
-@mkdir -p target/passed && echo "$$(date -u '+%F %H:%M UTC') at $$(git describe --always --dirty)" > target/passed/$@
-endef
 
 ## Runs the tests and all long forms, and prints when each last passed. Hours.
 everything:
 	@failed=; \
 	for form in test $(LONG); do $(MAKE) $$form || failed="$$failed $$form"; done; \
-	for form in $(LONG); do printf '%-15s last passed: %s\n' $$form "$$(cat target/passed/$$form 2>/dev/null || echo never)"; done; \
+	for form in test $(LONG); do printf '%-15s last passed: %s\n' $$form "$$(cat target/passed/$$form 2>/dev/null || echo never)"; done; \
 	[ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
 
 ## Attacks and faults at length: docs/robustness.md.
