@@ -1,5 +1,6 @@
 //! Files of a crate that import each other in a circle.
 
+use crate::test_only::is_test_only;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
@@ -171,13 +172,6 @@ impl Seen<'_> {
     }
 }
 
-fn is_test(attributes: &[syn::Attribute]) -> bool {
-    attributes.iter().any(|attribute| {
-        attribute.path().is_ident("cfg")
-            && attribute.meta.require_list().is_ok_and(|list| list.tokens.to_string().contains("test"))
-    })
-}
-
 impl<'ast> Visit<'ast> for Seen<'_> {
     fn visit_file(&mut self, file: &'ast syn::File) {
         // Modules and items first: imports may come before the names that they begin with.
@@ -203,13 +197,13 @@ impl<'ast> Visit<'ast> for Seen<'_> {
     }
 
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
-        if !is_test(&item.attrs) {
+        if !is_test_only(&item.attrs) {
             visit::visit_item_mod(self, item);
         }
     }
 
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
-        if !is_test(&item.attrs) {
+        if !is_test_only(&item.attrs) {
             self.import(&item.tree, &[]);
         }
     }

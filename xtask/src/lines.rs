@@ -1,5 +1,6 @@
 //! Counts lines of code: no tests, no comments, no blank lines.
 
+use crate::test_only::TestParts;
 use crate::walk;
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use std::collections::BTreeSet;
@@ -49,7 +50,10 @@ fn of_crate(folder: &Path, problems: &mut Vec<String>) -> Count {
     for file in files {
         match fs::read_to_string(&file).map_err(|error| error.to_string()).and_then(|text| Code::read(&text)) {
             Ok(code) => {
-                tests.extend(code.test_modules.iter().map(|module| folder_of_modules(&file).join(module)));
+                let modules = folder_of_modules(&file);
+                tests.extend(code.tests.modules.iter().map(|module| modules.join(module)));
+                // The modules of a file for tests are for tests too. (A root has no folder of its own, and is not for tests.)
+                tests.extend(Some(modules).filter(|_| code.tests.is_whole));
                 read.push((file, code.lines.len()));
             }
             Err(error) => problems.push(format!("{}: {error}", file.display())),
@@ -69,38 +73,40 @@ fn folder_of_modules(file: &Path) -> PathBuf {
 }
 
 /// The code of a file.
-#[derive(Default)]
 struct Code {
     /// The numbers of its lines.
     lines: BTreeSet<usize>,
-    /// The modules in other files that are compiled only for tests.
-    test_modules: Vec<String>,
+    /// What of it is compiled only for tests.
+    tests: TestParts,
 }
 
 impl Code {
     fn read(text: &str) -> Result<Code, String> {
-        let mut code = Code::default();
         let tokens = text.parse::<TokenStream>().map_err(|error| error.to_string())?;
-        let blank: BTreeSet<usize> =
-            text.lines().enumerate().filter(|(_, line)| line.trim().is_empty()).map(|(number, _)| number + 1).collect();
+        let file = syn::parse2(tokens.clone()).map_err(|error| error.to_string())?;
+        let mut code = Code { lines: BTreeSet::new(), tests: TestParts::of(&file) };
         code.add(tokens);
-        code.lines.retain(|line| !blank.contains(line));
+        for (number, line) in (1..).zip(text.lines()) {
+            if line.trim().is_empty() {
+                code.lines.remove(&number);
+            }
+        }
         Ok(code)
     }
 
     fn add(&mut self, tokens: TokenStream) {
         let mut tokens = tokens.into_iter().peekable();
         while let Some(token) = tokens.next() {
+            if self.tests.contains(token.span().start()) {
+                // What ends the part belongs to it.
+                tokens.next_if(|next| matches!(next, TokenTree::Punct(end) if [',', ';'].contains(&end.as_char())));
+                continue;
+            }
             if let Some(attribute) = attribute(&token, &mut tokens) {
-                if is_comment(&attribute) {
-                    continue;
+                if !is_comment(&attribute) {
+                    self.add_token(&token);
+                    self.add_token(&TokenTree::Group(attribute));
                 }
-                if is_for_tests(&attribute) {
-                    self.skip_item(&mut tokens);
-                    continue;
-                }
-                self.add_token(&token);
-                self.add_token(&TokenTree::Group(attribute));
                 continue;
             }
             self.add_token(&token);
@@ -115,31 +121,6 @@ impl Code {
             }
             // A text may have several lines.
             other => self.lines.extend(other.span().start().line..=other.span().end().line),
-        }
-    }
-
-    /// Skips the item, statement or field that follows.
-    fn skip_item(&mut self, tokens: &mut Tokens) {
-        let (mut module, mut name, mut angles, mut before) = (false, None, 0, ' ');
-        while let Some(token) = tokens.next() {
-            let punct = if let TokenTree::Punct(punct) = &token { punct.as_char() } else { ' ' };
-            match &token {
-                TokenTree::Ident(ident) if module && name.is_none() => name = Some(ident.to_string()),
-                TokenTree::Ident(ident) => module |= ident == "mod",
-                TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
-                    tokens.next_if(|next| matches!(next, TokenTree::Punct(end) if end.as_char() == ';'));
-                    return;
-                }
-                _ => {}
-            }
-            match punct {
-                '<' => angles += 1,
-                '>' if before != '-' => angles -= 1,
-                ',' if angles == 0 => return,
-                ';' => return self.test_modules.extend(name),
-                _ => {}
-            }
-            before = punct;
         }
     }
 }
@@ -166,18 +147,13 @@ fn is_comment(attribute: &Group) -> bool {
     is_doc && matches!(tokens.nth(1), Some(TokenTree::Literal(_)))
 }
 
-fn is_for_tests(attribute: &Group) -> bool {
-    let text: String = attribute.stream().to_string().split_whitespace().collect();
-    text == "test" || text.starts_with("tokio::test") || text == "cfg(test)" || text.starts_with("cfg(all(test,")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn counted(text: &str) -> (Vec<usize>, Vec<String>) {
+    fn counted(text: &str) -> (Vec<usize>, Vec<PathBuf>) {
         let code = Code::read(text).unwrap();
-        (code.lines.into_iter().collect(), code.test_modules)
+        (code.lines.into_iter().collect(), code.tests.modules)
     }
 
     #[test]
@@ -189,7 +165,36 @@ mod tests {
     #[test]
     fn tests_are_not_counted_wherever_they_are() {
         let text = "struct A {\n    #[cfg(test)]\n    only: Map<u8, u8>,\n    kept: u8,\n}\n#[cfg(test)]\nuse c::{d};\n#[cfg(test)]\nmod apart;\nimpl A {\n    #[cfg(test)]\n    fn one<A, B>() -> u8 {\n        1\n    }\n    fn two() {}\n}\n#[cfg(all(test, unix))]\n#[allow(x)]\nmod tests {\n    #[test]\n    fn t() {}\n}\n";
-        assert_eq!(counted(text), (vec![1, 4, 5, 10, 15, 16], vec!["apart".into()]));
+        assert_eq!(counted(text), (vec![1, 4, 5, 10, 15, 16], vec!["apart".into(), "tests".into()]));
+    }
+
+    #[test]
+    fn every_part_that_is_only_for_tests_is_left_out_and_no_other() {
+        for part in [
+            "#[allow(x)]\n#[cfg(test)]\nuse a::{b};",
+            "#[cfg(all(unix, test))]\nfn f() -> u8 {\n1\n}",
+            "#[cfg(test)]\nimpl<const N: usize> A<{ N }> {\n#[inline]\nfn f() {}\n}",
+            "/// Tests.\n#[cfg(test)]\n#[path = \"x.rs\"]\nmod x;",
+            "#[tokio::test(flavor = \"current_thread\")]\nasync fn f() {\n1;\n}",
+        ] {
+            assert_eq!(counted(&format!("{part}\nuse kept;")).0, [part.lines().count() + 1], "{part}");
+        }
+        for part in [
+            "#[cfg(test)]\nlet a = if b {\nc\n} else {\nd\n};",
+            "#[cfg(test)]\na = b\n+ c;",
+            "#[cfg(test)]\na.b(c)\n.d();",
+            "#[cfg(test)]\na! {\nb\n}",
+            "#[cfg(test)]\n{\na;\n}",
+        ] {
+            let last = part.lines().count() + 2;
+            assert_eq!(counted(&format!("fn kept() {{\n{part}\nkept; }}")).0, [1, last], "{part}");
+        }
+        let arms = "fn kept() { match a {\n#[cfg(test)]\nA { b } => {\nb\n},\n#[cfg(test)]\nB => c,\nkept => d, } }";
+        assert_eq!(counted(arms).0, [1, 8]);
+        for kept in ["any(test, feature = \"x\")", "not(test)", "feature = \"test\""] {
+            assert_eq!(counted(&format!("#[cfg({kept})]\nfn f() {{\n}}")).0, [1, 2, 3], "{kept}");
+        }
+        assert_eq!(counted("//! Tests.\n#![cfg(test)]\nuse a;\nfn f() {}\n").0, Vec::<usize>::new());
     }
 
     #[test]
@@ -204,11 +209,17 @@ mod tests {
         write("src/one/tests.rs", "fn b() {}\n");
         write("src/apart/mod.rs", "mod deep;\n");
         write("src/apart/deep.rs", "fn c() {}\n");
+        write("src/one/whole.rs", "#![cfg(test)]\nmod deep;\n");
+        write("src/one/whole/deep.rs", "fn e() {}\n");
+        write("src/two.rs", "#[cfg(all(unix, test))]\nmod tests {\n    mod deep;\n}\n");
+        write("src/two/tests/deep.rs", "fn f() {}\n");
+        write("src/three.rs", "#[cfg(any(test, feature = \"x\"))]\nmod kept;\n");
+        write("src/three/kept.rs", "fn g() {}\n");
         write("tests/it/main.rs", "fn d() {}\n");
         write("build.rs", "fn main() {\n}\n");
         let mut problems = Vec::new();
         let count = of_crate(&place, &mut problems);
         fs::remove_dir_all(&place).unwrap();
-        assert_eq!((count, problems), (Count { lines: 4, files: 3 }, vec![]));
+        assert_eq!((count, problems), (Count { lines: 7, files: 6 }, vec![]));
     }
 }

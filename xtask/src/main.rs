@@ -12,6 +12,7 @@ mod package;
 mod phrases;
 mod reached;
 mod shapes;
+mod test_only;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,8 +1,9 @@
 //! What a signature and a name say: no tuple stands for a type without a name, and one word of a crate names one type.
 
+use crate::test_only::is_test_only;
 use std::collections::BTreeMap;
 use syn::visit::{self, Visit};
-use syn::{Attribute, File, FnArg, Item, Signature, Type, UseTree, Visibility};
+use syn::{File, FnArg, Item, Signature, Type, UseTree, Visibility};
 
 /// Functions outside tests that take a tuple, by name.
 pub fn tuples(file: &File) -> Vec<String> {
@@ -15,7 +16,7 @@ struct Signatures(Vec<String>);
 
 impl<'a> Visit<'a> for Signatures {
     fn visit_item(&mut self, item: &'a Item) {
-        if !matches!(item, Item::Mod(module) if is_test(&module.attrs)) {
+        if !matches!(item, Item::Mod(module) if is_test_only(&module.attrs)) {
             visit::visit_item(self, item);
         }
     }
@@ -34,12 +35,6 @@ fn is_tuple(of: &Type) -> bool {
         Type::Tuple(tuple) => !tuple.elems.is_empty(),
         _ => false,
     }
-}
-
-fn is_test(attributes: &[Attribute]) -> bool {
-    attributes.iter().any(|one| {
-        one.path().is_ident("cfg") && one.meta.require_list().is_ok_and(|list| list.tokens.to_string() == "test")
-    })
 }
 
 /// The public types of a crate, with the files that each name stands in.
