@@ -4,6 +4,7 @@
 
 mod circles;
 mod deps;
+mod layers;
 mod lines;
 mod links;
 mod manifests;
@@ -118,9 +119,12 @@ fn tidy(root: &Path) -> ExitCode {
         problems.push(format!("{name} is compiled nowhere: no mod names it"));
     }
     problems.extend(shapes_of(root, &files));
-    for face in ["cli", "server"] {
-        let manifest = root.join("crates").join(face).join("Cargo.toml");
-        problems.extend(manifests::own_parts(face, &fs::read_to_string(manifest).unwrap_or_default()));
+    match manifests::packages(root) {
+        Ok(packages) => {
+            let written = fs::read_to_string(root.join(layers::FILE)).unwrap_or_default();
+            problems.extend(layers::problems(&packages, &written));
+        }
+        Err(problem) => problems.push(problem),
     }
     for entry in fs::read_dir(root.join("crates")).into_iter().flatten().flatten() {
         problems.extend(manifests::unrun_tests(&entry.file_name().to_string_lossy(), &entry.path()));
