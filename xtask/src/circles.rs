@@ -25,15 +25,13 @@ struct Module {
 }
 
 impl Crate {
-    /// Adds a file under its path from the crate's `src`. Errors: it is no Rust.
-    pub fn add(&mut self, file: &Path, text: &str) -> Result<(), String> {
-        let parsed = syn::parse_file(text).map_err(|error| format!("{}: {error}", file.display()))?;
+    /// Adds a file under its path from the crate's `src`.
+    pub fn add(&mut self, file: &Path, parsed: &syn::File) {
         let at = module_path(file);
         let mut module = Module { file: file.into(), ..Module::default() };
         let mut seen = Seen { at: &at, module: &mut module };
-        seen.visit_file(&parsed);
+        seen.visit_file(parsed);
         self.files.insert(at, module);
-        Ok(())
     }
 
     /// The circles: files, each of which leads to all others of its circle.
@@ -225,7 +223,7 @@ mod tests {
 
     fn circles(files: &[(&str, &str)]) -> Vec<Vec<String>> {
         let mut all = Crate::default();
-        files.iter().for_each(|(file, text)| all.add(Path::new(file), text).unwrap());
+        files.iter().for_each(|(file, text)| all.add(Path::new(file), &syn::parse_file(text).unwrap()));
         all.circles().iter().map(|circle| circle.iter().map(|file| file.display().to_string()).collect()).collect()
     }
 

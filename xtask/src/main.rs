@@ -1,6 +1,6 @@
 //! Rules about the tree that no compiler checks: `cargo xtask tidy`; what is depended on: `cargo xtask deps`, `cargo xtask sbom`; what is
-//! published: `cargo xtask package-check`; which files import each other: `cargo xtask circles`; how large the crates are:
-//! `cargo xtask lines`.
+//! published: `cargo xtask package-check`; which files import each other, and what the faces use: `cargo xtask circles`; how large the
+//! crates are: `cargo xtask lines`.
 
 mod circles;
 mod deps;
@@ -9,11 +9,14 @@ mod lines;
 mod links;
 mod manifests;
 mod modes;
+mod modules;
 mod package;
 mod phrases;
 mod reached;
 mod shapes;
 mod test_only;
+mod uses;
+mod vocabulary;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -41,9 +44,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// Shows the files of each crate that import each other in a circle, and for one crate also what of each other they use.
+/// Shows the files of each crate that import each other in a circle, and for one crate also what of each other they use. Then it shows how
+/// often each face names something of the crates that the host library is made of.
 fn circles(root: &Path, only: Option<&str>) -> ExitCode {
-    for (name, files) in crates(root) {
+    let mut files = Vec::new();
+    walk(&root.join("crates"), "rs", &mut files);
+    let sources = sources(root, &files);
+    for (name, files) in crates(&sources) {
         if only.is_some_and(|only| only != name) {
             continue;
         }
@@ -56,32 +63,50 @@ fn circles(root: &Path, only: Option<&str>) -> ExitCode {
             }
         }
     }
-    ExitCode::SUCCESS
+    match manifests::packages(root) {
+        Ok(packages) => {
+            let written = fs::read_to_string(root.join(vocabulary::FILE)).unwrap_or_default();
+            vocabulary::FaceUses::read(&packages, &sources).counts(&written).iter().for_each(|line| println!("{line}"));
+            ExitCode::SUCCESS
+        }
+        Err(problem) => {
+            eprintln!("xtask: {problem}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn shown(circle: &[&Path]) -> String {
     circle.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(" ")
 }
 
-/// The crates with their files.
-fn crates(root: &Path) -> Vec<(String, circles::Crate)> {
-    let mut folders: Vec<PathBuf> =
-        fs::read_dir(root.join("crates")).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    folders.sort();
-    let mut all = Vec::new();
-    for folder in folders {
-        let (source, mut files, mut whole) = (folder.join("src"), Vec::new(), circles::Crate::default());
-        walk(&source, "rs", &mut files);
-        for file in files {
-            let Ok(text) = fs::read_to_string(&file) else { continue };
-            let within = file.strip_prefix(&source).unwrap_or(&file);
-            if let Err(error) = whole.add(within, &text) {
-                eprintln!("xtask: {error}");
+/// The sources of the crates and tools that can be parsed.
+fn sources(root: &Path, files: &[PathBuf]) -> modules::Files {
+    let mut sources = modules::Files::new();
+    for file in files {
+        let name = file.strip_prefix(root).unwrap_or(file);
+        if name.iter().any(|step| step == "src") {
+            let parsed = fs::read_to_string(file).map_err(|error| error.to_string());
+            match parsed.and_then(|text| syn::parse_file(&text).map_err(|error| error.to_string())) {
+                Ok(parsed) => drop(sources.insert(name.into(), parsed)),
+                Err(error) => eprintln!("xtask: {}: {error}", name.display()),
             }
         }
-        all.push((folder.file_name().unwrap_or_default().to_string_lossy().into_owned(), whole));
     }
-    all
+    sources
+}
+
+/// The crates with their files.
+fn crates(sources: &modules::Files) -> BTreeMap<String, circles::Crate> {
+    let mut crates: BTreeMap<String, circles::Crate> = BTreeMap::new();
+    for (file, parsed) in sources {
+        let Ok(within) = file.strip_prefix("crates") else { continue };
+        let mut steps = within.iter();
+        if let (Some(name), Some(_)) = (steps.next(), steps.next().filter(|step| *step == "src")) {
+            crates.entry(name.to_string_lossy().into_owned()).or_default().add(steps.as_path(), parsed);
+        }
+    }
+    crates
 }
 
 fn tidy(root: &Path) -> ExitCode {
@@ -118,18 +143,21 @@ fn tidy(root: &Path) -> ExitCode {
         let name = file.strip_prefix(root).unwrap_or(file).display();
         problems.push(format!("{name} is compiled nowhere: no mod names it"));
     }
-    problems.extend(shapes_of(root, &files));
+    let sources = sources(root, &files);
+    problems.extend(shapes_of(&sources));
     match manifests::packages(root) {
         Ok(packages) => {
             let written = fs::read_to_string(root.join(layers::FILE)).unwrap_or_default();
             problems.extend(layers::problems(&packages, &written));
+            let written = fs::read_to_string(root.join(vocabulary::FILE)).unwrap_or_default();
+            problems.extend(vocabulary::FaceUses::read(&packages, &sources).problems(&written));
         }
         Err(problem) => problems.push(problem),
     }
     for entry in fs::read_dir(root.join("crates")).into_iter().flatten().flatten() {
         problems.extend(manifests::unrun_tests(&entry.file_name().to_string_lossy(), &entry.path()));
     }
-    for (name, files) in crates(root) {
+    for (name, files) in crates(&sources) {
         for circle in files.circles() {
             problems.push(format!("crates/{name}: these files import each other in a circle: {}", shown(&circle)));
         }
@@ -142,20 +170,19 @@ fn tidy(root: &Path) -> ExitCode {
 }
 
 /// Tuples as parameters, and words that name two types.
-fn shapes_of(root: &Path, files: &[PathBuf]) -> Vec<String> {
+fn shapes_of(sources: &modules::Files) -> Vec<String> {
     let mut problems = Vec::new();
     let mut names: BTreeMap<String, shapes::Names> = BTreeMap::new();
-    for file in files {
-        let name = file.strip_prefix(root).unwrap_or(file).display().to_string();
+    for (file, parsed) in sources {
+        let name = file.display().to_string();
         let Some((of, _)) = name.split_once("/src/") else { continue };
-        let Some(parsed) = fs::read_to_string(file).ok().and_then(|text| syn::parse_file(&text).ok()) else { continue };
-        for function in shapes::tuples(&parsed) {
+        for function in shapes::tuples(parsed) {
             problems.push(format!("{name}: {function} takes a tuple: give what it takes names"));
         }
-        for renamed in shapes::renamed(&parsed) {
+        for renamed in shapes::renamed(parsed) {
             problems.push(format!("{name} imports {renamed}: one word for one thing"));
         }
-        names.entry(of.into()).or_default().add(&name, &parsed);
+        names.entry(of.into()).or_default().add(&name, parsed);
     }
     for names in names.values() {
         for (name, files) in names.repeated() {
