@@ -266,8 +266,16 @@ mod tests {
     }
 
     #[test]
-    fn an_item_that_a_macro_defines_or_that_is_not_public_is_taken_for_one_of_the_crate() {
+    fn a_name_that_is_not_found_in_an_inner_crate_is_taken_for_an_item_of_it() {
         assert_eq!(names("use mainpath::runtime::views::made;"), ["runtime::views::made"]);
+        assert_eq!(names("fn f() { mainpath::core::gone::further() }"), ["core::gone"]);
+    }
+
+    #[test]
+    fn modules_that_re_export_each_other_are_followed_once() {
+        let circle = "mod b { pub use super::c::*; pub use super::c as d; pub use mainpath::runtime::Mail; }
+            mod c { pub use super::b::*; pub use super::b as e; pub use self::f as f; } use b::d::e::d::{f, Mail as Own};";
+        assert_eq!(used(circle), [(1, "runtime::Mail".into()), (2, "runtime::Mail".into())]);
     }
 
     #[test]
