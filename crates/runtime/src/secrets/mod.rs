@@ -27,6 +27,7 @@ mod escapes;
 mod fields;
 mod flow;
 mod look;
+mod numbers;
 mod own;
 mod programs;
 mod shapes;

@@ -5,6 +5,7 @@ use super::encoded::{REACH, begins_across, split, written};
 use super::error::BadForm;
 use super::fields::{Cutter, Field};
 use super::look::Look;
+use super::numbers::numbered;
 use super::own::Own;
 use super::shapes::SHAPES;
 use super::tokens::{TOKENS, begins_word};
@@ -102,7 +103,7 @@ enum Name<'a> {
 }
 
 /// Shorter values are no secrets: replacing them would garble ordinary text.
-const SHORTEST: usize = 8;
+pub(super) const SHORTEST: usize = 8;
 
 impl Vault {
     /// A vault of these secrets, name and value, and of every kind that is known by its form.
@@ -320,6 +321,15 @@ impl Known {
         }
         for (value, at, look) in dumped(&self.plain, text, since, more) {
             take(look, at, Name::Given(&self.plain[value].0));
+        }
+        if let Some(values) = &self.values {
+            let numbers = numbered(values, &self.plain, text, since, more);
+            for (at, start, look) in numbers.found {
+                take(look, start, Name::Given(&self.named[at].0));
+            }
+            if let Some(start) = numbers.begun {
+                take(Look::Open { start, end: None }, start, Name::Own);
+            }
         }
         let input = aho_corasick::Input::new(text).range(since..);
         for anchor in self.places.iter().flat_map(|places| places.find_overlapping_iter(input.clone())) {
