@@ -102,7 +102,8 @@ pub async fn stop(args: OneTrace) -> Result<Exit, Failure> {
     let logs = logs()?;
     let trace = logs.find_anywhere(args.trace.as_deref()).await?;
     let (_, state, _) = logs.read(&trace).await?;
-    if state.run.is_none() {
+    // Hooks are called after the run has ended in the log.
+    if state.run.is_none() && !driven_elsewhere(&logs, &trace)? {
         return Err(Failure::error(format!("trace {trace} is not running")));
     }
     // Where nobody drives it, what is open is closed here, so that it can be resumed or rewound at once.

@@ -2,6 +2,8 @@
 
 use crate::support::*;
 use mainpath_testkit::model_server::Answer;
+use rustix::process::Signal;
+use std::time::{Duration, Instant};
 
 /// Neither the shell nor what it started hears the first wish.
 const DEAF: &str = "trap '' TERM; (while :; do echo beat >> beats; sleep 0.01; done) & echo $$ > pid; sleep 30";
@@ -61,4 +63,53 @@ fn what_a_resume_is_told_holds_though_something_was_said_before() {
     place.ok(&["next", &trace, "Now write."]);
     let done = place.run(&["resume", &trace, "--mode", "read-only"]);
     assert_eq!((done.code, place.text("written.txt").as_str()), (0, ""), "{done:#?}");
+}
+
+/// A place whose `run_end` hook writes its process id to `pid` in the home, and hangs.
+fn with_hanging_end() -> Place {
+    let place = Place::new();
+    let home = place.home.display();
+    let command = format!("echo $$ > {home}/pid; exec sleep 600");
+    place.config(&format!(
+        "[[hooks]]\nname = \"guard\"\ncommand = [\"sh\", \"-c\", \"{command}\"]\non = [\"run_end\"]\ntimeout = \"10m\"\n"
+    ));
+    place
+}
+
+/// Waits until the hook of [`with_hanging_end`] is called.
+fn hook_is_called(place: &Place) {
+    let file = place.home.join("pid");
+    wait_until("the hook is called", || std::fs::read_to_string(&file).is_ok_and(|pid| pid.ends_with('\n')));
+    std::fs::remove_file(&file).unwrap();
+}
+
+#[test]
+fn a_stop_and_an_interrupt_end_a_hook_at_the_end_of_a_run_and_no_later_run() {
+    let (place, server) = (with_hanging_end(), server(|_| Answer::text("Done.").into()));
+    for by_command in [true, false] {
+        let process = place.start_run(&server, &["--trace", "t", "Do it."]);
+        hook_is_called(&place);
+        let asked = Instant::now();
+        match by_command {
+            true => assert_eq!(place.ok(&["stop", "t"]), "t stops at the next checkpoint\n"),
+            false => process.signal(Signal::INT),
+        }
+        let done = process.end();
+        let took = asked.elapsed();
+        assert_eq!((done.code, done.out.as_str()), (0, "Done.\n"), "{done:#?}");
+        assert!(took < Duration::from_secs(10), "{took:?}");
+    }
+    let ends: Vec<_> = place.events("t").into_iter().filter(|event| event["type"] == "run_finished").collect();
+    assert_eq!(ends.iter().map(|end| &end["data"]["reason"]).collect::<Vec<_>>(), ["final", "final"]);
+    place.run(&["stop", "t"]).fails(1, "trace t is not running");
+}
+
+#[test]
+fn the_time_limit_of_a_run_holds_for_the_hooks_at_its_end() {
+    let (place, server) = (with_hanging_end(), server(|_| Answer::text("Done.").into()));
+    let asked = Instant::now();
+    let done = place.run_on(&server, &["--timeout", "2s", "Do it."]);
+    let took = asked.elapsed();
+    assert_eq!((done.code, done.out.as_str()), (0, "Done.\n"), "{done:#?}");
+    assert!(took < Duration::from_secs(30), "{took:?}");
 }

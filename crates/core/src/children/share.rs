@@ -78,8 +78,7 @@ pub(crate) fn carve(state: &State, run: &Run, limits: &Limits, call: CallId, to_
         let left = most.saturating_sub(run.calls).saturating_sub(held.calls);
         u32::try_from(part(left.into(), siblings.held.calls.into())).unwrap_or(u32::MAX)
     });
-    let used = run.worked(state.log.now).saturating_add(run.children_ms);
-    let time_ms = limits.run_timeout_ms.map(|most| most.saturating_sub(used));
+    let time_ms = run.time_left(limits, state.log.now);
     let left = children_left(state, run, limits).saturating_sub(1);
     let depth = limits.children.depth.saturating_sub(1);
     let children = match depth {

@@ -85,6 +85,12 @@ impl Run {
         at.saturating_sub(self.started).saturating_sub(self.waited).saturating_sub(waits)
     }
 
+    /// Returns the time that its limit leaves by then, in milliseconds; `None` without a limit.
+    pub fn time_left(&self, limits: &Limits, at: Millis) -> Option<Millis> {
+        let used = self.worked(at).saturating_add(self.children_ms);
+        limits.run_timeout_ms.map(|most| most.saturating_sub(used))
+    }
+
     /// A run that has just begun.
     pub fn new(number: u32, cause: RunCause, started: Millis, opening: Option<Opening>) -> Run {
         Run {

@@ -186,18 +186,27 @@ impl Trace {
         Err(Error::new(ErrorKind::Refused, format!("nothing is left to do in trace {}: {why}", self.id())))
     }
 
-    /// Ends the run that goes on, or is about to begin, as [`Trace::stop`] does. Errors: nothing is running.
+    /// Ends the run that goes on, or is about to begin, as [`Trace::stop`] does; also hooks that are still called at its end. Errors: nothing is
+    /// running.
     pub async fn stop_run(&self) -> Result<(), Error> {
         let read = self.look().await?;
         let state = &read.state;
         let is_idle = state.run.is_none() && (state.queues.is_empty() || state.queues.held);
         if is_idle
+            && !self.is_ending().await?
             && self.sent().await?.is_none()
             && self.host().at(self.id()).mail(state.log.mail.upto).await?.is_empty()
         {
             return Err(Error::new(ErrorKind::Refused, format!("nothing is running in trace {}", self.id())));
         }
         self.stop().await
+    }
+
+    /// Returns true if a process calls the hooks at the end of the last run, as far as that is known of another process: that it drives the trace.
+    async fn is_ending(&self) -> Result<bool, Error> {
+        let (runtime, scope) = (self.host().runtime(), self.host().scope());
+        let is_here = runtime.is_ending(scope, self.id());
+        Ok(is_here || !self.goes_on_here() && self.host().at(self.id()).driver().await?.is_some())
     }
 
     /// Drives it on in this host, if there is anything to do and nobody does it; whoever is waited for wakes it from then on. Whether it is

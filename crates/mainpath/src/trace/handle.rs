@@ -193,7 +193,7 @@ impl Trace {
         self.send(Mail::say(MessageMode::FollowUp, not_empty("text", text)?)).await
     }
 
-    /// Ends the run at its next checkpoint; where nobody drives it, as soon as it is resumed.
+    /// Ends the run at its next checkpoint; where nobody drives it, as soon as it is resumed. Also ends hooks that are called at its end.
     pub async fn stop(&self) -> Result<(), Error> {
         self.send(Mail::Stop).await
     }

@@ -145,6 +145,8 @@ impl Driver {
     /// One append of what follows from inputs. `Some`: nobody knows whether it was written.
     async fn append(&mut self, inputs: &[Input]) -> Result<Option<Unsure>, DriveError> {
         let (mut batch, mut firsts) = (Vec::new(), Vec::new());
+        // A run that the batch ends is no longer in the state afterwards.
+        let left = inputs.first().and_then(|input| self.time_left(input.at));
         for input in inputs {
             let decided = if batch.is_empty() { self.machine.handle(input) } else { self.machine.handle_also(input) }?;
             firsts.push(decided.first().cloned());
@@ -162,7 +164,7 @@ impl Driver {
                 self.machine.commit(head);
                 self.cached.bodies.extend(&batch);
                 self.end_processes(&batch);
-                self.tell_hooks(&batch).await;
+                self.tell_hooks(&batch, left).await;
                 self.publish(batch);
                 Ok(None)
             }

@@ -2,27 +2,37 @@
 
 use crate::driver::Driver;
 use crate::effects::hooks::{HookFolders, HookPoint, TraceHooks};
+use crate::mail::Mail;
 use crate::stream::hub::Handle;
 use crate::stream::notices::Notices;
 use mainpath_core::MailCursor;
 use mainpath_store::TraceStore;
-use mainpath_types::{Event, EventKind, Millis};
+use mainpath_types::{Event, EventKind, FinishReason, Millis};
 use serde_json::json;
 use std::future::pending;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// What may end a run while the driver does not read its mail.
-struct EndOfRun<'a> {
+/// The least time that hooks have after a run, in milliseconds, also if its time limit is reached or a user stopped it: a hook that reports
+/// the end has to start a program or to reach a server.
+const GRACE: Millis = 5_000;
+
+/// Ends the hooks while the driver does not read its mail.
+struct EndOfHooks<'a> {
     mailbox: TraceStore<'a>,
     read: MailCursor,
     handle: &'a Handle,
-    /// The time that the run has left; `None` without a limit.
+    /// The time that they have left, in milliseconds; `None` without a limit.
     left: Option<Millis>,
 }
 
-impl EndOfRun<'_> {
-    /// Returns when the run is to end: its time is up, or someone sent a message that ends it. The driver reads it afterwards.
+/// Returns true for a message that ends a run, and what is called at its end.
+fn ends_run(body: &str) -> bool {
+    matches!(serde_json::from_str(body), Ok(Mail::Stop | Mail::Clear))
+}
+
+impl EndOfHooks<'_> {
+    /// Returns when the hooks are to end: their time is up, or a message ends the run. The driver reads that message afterwards.
     async fn comes(&self) {
         tokio::select! {
             () = sleep(self.left) => {}
@@ -33,7 +43,7 @@ impl EndOfRun<'_> {
     async fn is_asked_for(&self) {
         loop {
             let mail = self.mailbox.mail(self.read.upto).await.unwrap_or_default();
-            if mail.iter().any(|mail| mail.urgent && !self.read.has(mail.id)) {
+            if mail.iter().any(|mail| !self.read.has(mail.id) && ends_run(&mail.body)) {
                 return;
             }
             self.handle.wake.notified().await;
@@ -49,8 +59,15 @@ async fn sleep(left: Option<Millis>) {
 }
 
 impl Driver {
-    /// Calls the hooks at the end of a turn and of a run. They can change nothing any more.
-    pub(super) async fn tell_hooks(&mut self, batch: &[Event]) {
+    /// Returns the time that the limit of the run leaves by then, in milliseconds.
+    pub(super) fn time_left(&self, at: Millis) -> Option<Millis> {
+        let state = self.machine.state();
+        state.run.as_ref()?.time_left(state.limits()?, at)
+    }
+
+    /// Calls the hooks at the end of a turn and of a run. They can change nothing any more. `left` is the time that the run had left when the
+    /// batch began, in milliseconds; `None` without a limit.
+    pub(super) async fn tell_hooks(&mut self, batch: &[Event], mut left: Option<Millis>) {
         let hooks = &self.shared.config.hooks;
         let concerns_hooks = |event: &Event| match &event.kind {
             EventKind::TurnFinished(_) => hooks.has(HookPoint::TurnEnd),
@@ -67,7 +84,9 @@ impl Driver {
         // Without its spec, as after an erasure, the workspace is unknown: programs are not started then.
         let Ok(Some(EventKind::SpecChanged(data))) = spec else { return };
         let spec = data.spec.clone();
+        let _ending = self.handle.end();
         let hooks = &self.shared.config.hooks;
+        let run_timeout = self.machine.state().limits().and_then(|limits| limits.run_timeout_ms);
         for event in batch {
             let (point, said) = match &event.kind {
                 EventKind::TurnFinished(data) if hooks.has(HookPoint::TurnEnd) => {
@@ -76,16 +95,26 @@ impl Driver {
                 EventKind::RunFinished(data) if hooks.has(HookPoint::RunEnd) => {
                     (HookPoint::RunEnd, serde_json::to_value(data))
                 }
+                EventKind::RunStarted(_) => {
+                    left = run_timeout;
+                    continue;
+                }
                 _ => continue,
+            };
+            let now = (self.shared.config.clock)();
+            let deadline = match &event.kind {
+                EventKind::RunFinished(data) if data.reason == FinishReason::Stopped => Some(now.saturating_add(GRACE)),
+                EventKind::RunFinished(_) => {
+                    left.map(|left| event.ts.saturating_add(left).max(now.saturating_add(GRACE)))
+                }
+                _ => left.map(|left| event.ts.saturating_add(left)),
             };
             let mut said = json!({
                 "trace_id": self.lease.trace(), "turn": event.turn, "data": said.unwrap_or_default(),
             });
-            let state = self.machine.state();
-            let deadline = state.limits().and_then(|limits| state.run.as_ref()?.deadline(limits));
-            let left = deadline.map(|at| at.saturating_sub((self.shared.config.clock)()));
-            let read = state.log.mail.clone();
-            let end = EndOfRun { mailbox: self.trace_store(), read, handle: &self.handle, left };
+            let read = self.machine.state().log.mail.clone();
+            let left = deadline.map(|at| at.saturating_sub(now));
+            let end = EndOfHooks { mailbox: self.trace_store(), read, handle: &self.handle, left };
             let (notices, cancel) =
                 (Notices { handle: &self.handle, vault: &self.shared.config.vault }, CancellationToken::new());
             let (trace, folders) = (self.lease.trace(), HookFolders::of_spec(&spec));

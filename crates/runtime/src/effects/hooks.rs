@@ -202,6 +202,8 @@ impl TraceHooks<'_> {
                 tool.is_none_or(|tool| hook.tools.is_empty() || hook.tools.iter().any(|names| names.matches(tool)));
             hook.points.contains(&point) && names
         };
+        // One time for all of them: after it no other hook starts.
+        let late = self.late().shared();
         for hook in self.hooks.0.iter().filter(concerns) {
             if let Value::Object(event) = &mut *event {
                 event.insert("hook".into(), serde_json::to_value(point).unwrap_or_default());
@@ -211,8 +213,9 @@ impl TraceHooks<'_> {
             let asked = AssertUnwindSafe(async { hook.runner.run(event).await }).catch_unwind();
             let asked = async {
                 tokio::select! {
+                    biased;
+                    () = late.clone() => Err(HookError::Cancelled),
                     asked = tokio::time::timeout(hook.timeout, asked) => asked.map_err(|_| HookError::TimedOut(hook.timeout)),
-                    () = self.late() => Err(HookError::Cancelled),
                 }
             };
             let answered = match asked.await {

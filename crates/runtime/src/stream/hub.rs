@@ -108,6 +108,8 @@ pub(crate) struct Handle {
     /// Counts the wakes, so that none is missed while the driver parks.
     pub wakes: AtomicU64,
     driving: AtomicBool,
+    /// Whether hooks at the end of a turn or a run are being called.
+    ending: AtomicBool,
     pub phase: watch::Sender<Phase>,
     /// What became known and could not be written before its driver gave up. It is written first of all when the trace is
     /// driven again.
@@ -168,6 +170,15 @@ impl Drop for Driving {
     }
 }
 
+/// Marks that hooks at the end of a turn or a run are being called, until it is dropped.
+pub(crate) struct Ending<'a>(&'a AtomicBool);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
 /// Nothing is kept of a trace that does nothing.
 fn rest(busy: &mut Option<Box<Busy>>) {
     if busy.as_ref().is_some_and(|busy| busy.heard.is_none() && busy.under_way.is_empty()) {
@@ -182,6 +193,17 @@ impl Handle {
     /// Whether it could not be driven on for want of room.
     pub fn is_full(&self) -> bool {
         matches!(*self.phase.borrow(), Phase::Full(_))
+    }
+
+    /// Marks that hooks at the end of a turn or a run are being called.
+    pub fn end(&self) -> Ending<'_> {
+        self.ending.store(true, Ordering::Release);
+        Ending(&self.ending)
+    }
+
+    /// Returns true while hooks at the end of a turn or a run are being called.
+    pub fn is_ending(&self) -> bool {
+        self.ending.load(Ordering::Acquire)
     }
 
     /// Whether nothing is lost with it: nobody follows the trace, nothing goes on or waits, and nothing is kept that is in no log.

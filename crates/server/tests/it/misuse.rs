@@ -275,6 +275,32 @@ async fn only_what_runs_is_stopped_and_a_stop_that_is_sent_again_is_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_stop_ends_a_hook_that_hangs_at_the_end_of_a_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let (home, work) = (dir.path().join("home"), dir.path().join("work"));
+    [&home, &work].iter().for_each(|folder| std::fs::create_dir(folder).unwrap());
+    let hook = "[[hooks]]\nname = \"guard\"\ncommand = [\"sh\", \"-c\", \"echo > called; exec sleep 600\"]\n\
+                on = [\"run_end\"]\ntimeout = \"10m\"\n";
+    std::fs::write(home.join("config.toml"), hook).unwrap();
+    let place = Place::again(dir, |_| {}).await;
+    let body = json!({"task": "Do it.", "model": place.model("[[turn]]\ntext = \"Done.\"\n")});
+    let trace = place.post("/api/traces", body).await.json()["trace_id"].as_str().unwrap().to_string();
+    while !home.join("called").exists() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let stop = format!("/api/traces/{trace}/stop");
+    assert_eq!(place.post(&stop, json!({})).await.status, 202);
+    let refused = async {
+        while place.post(&stop, json!({})).await.status != 409 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), refused).await.expect("the hook ends");
+    assert_eq!(place.get(&format!("/api/traces/{trace}")).await.json()["status"], "completed");
+    place.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn arguments_that_a_rule_denies_are_refused_before_anything_is_decided() {
     let place = Place::start().await;
     let trace = place.run(WRITES).await;
