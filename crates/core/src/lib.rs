@@ -84,7 +84,7 @@ pub use model::call::ModelCall;
 pub use next::next_step;
 pub use pending::{answer_due, approval_due, call_time, pending};
 pub use report::continuing::{Continuation, FINISH_ANSWER, how_to_continue};
-pub use report::helps::{Help, lacking, tool_of, what_helps};
+pub use report::helps::{Help, is_by_person, lacking, tool_of, what_helps};
 pub use report::{Ending, degraded_answer, ending, status};
 pub use run::Run;
 pub use run::progress::Progress;

@@ -7,7 +7,7 @@ use crate::runs::settle::settle;
 use crate::runs::task::read_all;
 use crate::traces::allow::{in_a_line, leads};
 use crate::traces::asked::{
-    Asked, Standing, and_resume, asked, denied, folder_of, none_waits, places_of, what, whole_of, why_not,
+    Asked, Standing, approve_command, asked, denied, folder_of, none_waits, places_of, what, whole_of, why_not,
 };
 use crate::traces::forget::forget_said;
 use crate::traces::taking::taken_by;
@@ -18,13 +18,13 @@ use crate::ui::prompt::{Said, understand};
 use crate::ui::text::{GIST, gist, one_line, pins_went};
 use crate::ui::whole::whole;
 use clap::{Args, ValueEnum};
-use mainpath::core::{CallState, State, is_denied};
+use mainpath::core::{CallState, State, is_by_person, is_denied};
 use mainpath::runtime::Mail;
 use mainpath::sessions::sessions;
 use mainpath::store::ReadLog;
 use mainpath::tools::Schema;
 use mainpath::trace::{ApprovedFor, offered_rule};
-use mainpath::types::{CallId, EffectClass, EventKind, MessageMode, RUN_SCRIPT, ResolveCause, TraceId};
+use mainpath::types::{CallId, EffectClass, MessageMode, RUN_SCRIPT, TraceId};
 use mainpath::{Logs, spec_of};
 use mainpath_server::served_at;
 use std::io::IsTerminal;
@@ -258,9 +258,10 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
     }
     let (log, state, bodies) = logs.read(&trace).await?;
     let row = state.calls.get(call);
-    if !args.reopen && row.is_some_and(is_denied) && is_denied_by_person(&log, call) {
+    // Only `--reopen` undoes what a person denied.
+    if !args.reopen && row.is_some_and(|row| is_denied(row) && is_by_person(row, &bodies)) {
         let what = row.map(|row| what(row, &bodies)).unwrap_or_default();
-        let how = format!("mainpath approve {trace} --call {call} --reopen{}", and_resume(&trace));
+        let how = approve_command(&trace, call, true);
         return Err(Failure::error(format!("call {call} ({what}) was denied by a person; to run it after all: {how}")));
     }
     let whole = match (&args.arguments, row) {
@@ -308,14 +309,6 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
         })?;
     }
     decided(&logs, &trace, &format!("approved call {call} of {trace} ({what})"))
-}
-
-/// Returns true if a person denied the call. Only `approve --reopen` undoes that.
-fn is_denied_by_person(log: &ReadLog, call: CallId) -> bool {
-    log.events.iter().any(|event| match &event.kind {
-        EventKind::CallResolved(data) => data.call == call && data.cause == ResolveCause::DeniedByPerson,
-        _ => false,
-    })
 }
 
 /// Sends a decision and waits until the driver of the trace has read it. If the configuration is invalid, the decision is queued
@@ -383,7 +376,7 @@ async fn undecided(
     let (_, state, bodies) = logs.read(&trace).await?;
     let asked = asked(logs, &state, &bodies).await?;
     let may = |one: &&Asked| match one.standing {
-        Standing::Open | Standing::Over => true,
+        Standing::Open | Standing::Over { .. } => true,
         Standing::Approved => wanted == Standing::Denied,
         Standing::Denied | Standing::Expired(_) => false,
     };

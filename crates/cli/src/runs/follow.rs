@@ -5,7 +5,7 @@ use crate::args::output::OutputArgs;
 use crate::exit::{Exit, Failure};
 use crate::runs::signals::{Heard, Signals};
 use crate::runs::signed::sign_at_end;
-use crate::traces::asked::with_tool;
+use crate::traces::asked::{approve_command, with_tool};
 use crate::traces::forget::forget_said;
 use crate::traces::wanted::{CallAt, Wanted};
 use crate::ui::live::Watchers;
@@ -17,7 +17,7 @@ use crate::ui::term::markdown::Markdown;
 use crate::ui::term::{screen, spinner};
 use crate::ui::text::{money, number, plain};
 use crate::ui::written::written;
-use mainpath::core::{Bodies, Help, State, lacking, what_helps};
+use mainpath::core::{Bodies, Help, State, is_by_person, lacking, what_helps};
 use mainpath::runtime::{Live, Mail, Phase, Waiting, Watcher, views};
 use mainpath::spec_of;
 use mainpath::store::Store;
@@ -343,7 +343,8 @@ fn next(state: &State, bodies: &dyn Bodies, spec: Option<&Spec>) -> String {
     match what_helps(state, bodies) {
         Help::GoOn => format!("continue with mainpath resume {trace}"),
         Help::Approve(call) => {
-            format!("approve call {call}: mainpath approve {trace} --call {call} && mainpath resume {trace}")
+            let by_person = state.calls.get(call).is_some_and(|row| is_by_person(row, bodies));
+            format!("approve call {call}: {}", approve_command(trace, call, by_person))
         }
         Help::Allow(call) => {
             format!("a rule denies call {call}; change the rules (mainpath policy list), then mainpath resume {trace}")

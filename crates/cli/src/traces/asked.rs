@@ -6,7 +6,8 @@ use crate::traces::which::waiting_elsewhere;
 use crate::ui::text::{gist, one_line};
 use crate::ui::whole::whole;
 use mainpath::core::{
-    Bodies, Call, CallState, NodeKind, State, approval_due, arguments_in, is_denied, lacking, places_in, tool_of,
+    Bodies, Call, CallState, NodeKind, State, approval_due, arguments_in, is_by_person, is_denied, lacking, places_in,
+    tool_of,
 };
 use mainpath::runtime::Mail;
 use mainpath::store::scheduler::system_clock;
@@ -42,7 +43,10 @@ pub enum Standing {
     /// Nobody decided by this time.
     Expired(Millis),
     /// It was denied, and is over; it can still be approved, and is then made after all.
-    Over,
+    Over {
+        /// A person denied it.
+        by_person: bool,
+    },
 }
 
 /// The calls that were denied since somebody last said something, and can still be approved: of those that no approval waits for.
@@ -57,7 +61,8 @@ pub async fn denied(logs: &Logs, state: &State, bodies: &dyn Bodies) -> Result<V
 /// A call that is over: it was denied.
 fn over(call: &Call, bodies: &dyn Bodies) -> Asked {
     let (what, whole) = (what(call, bodies), whole_of(call, bodies, None));
-    Asked { call: call.id, what, whole, verdict: None, places: Vec::new(), standing: Standing::Over }
+    let standing = Standing::Over { by_person: is_by_person(call, bodies) };
+    Asked { call: call.id, what, whole, verdict: None, places: Vec::new(), standing }
 }
 
 /// All that a call would do, in the folder in which it would work.
@@ -218,7 +223,7 @@ impl Asked {
         match standing {
             Standing::Open => format!("call {call} ({what}) waits for your answer"),
             Standing::Approved => format!("call {call} ({what}) has been approved and has not started"),
-            Standing::Denied | Standing::Over => format!("call {call} ({what}) has been denied"),
+            Standing::Denied | Standing::Over { .. } => format!("call {call} ({what}) has been denied"),
             Standing::Expired(_) => format!("call {call} ({what}) expired: nobody answered in time"),
         }
     }
@@ -229,13 +234,13 @@ impl Asked {
         let then = format!("continue with: mainpath resume {}", trace.root());
         match standing {
             Standing::Open => {
-                let how = format!("mainpath approve {trace} --call {call}{}", and_resume(trace));
+                let how = approve_command(trace, *call, false);
                 format!("call {call} ({what}) needs approval: {how}")
             }
             Standing::Approved => format!("call {call} ({what}) has been approved and has not started; {then}"),
             Standing::Denied => format!("call {call} ({what}) has been denied; {then}"),
-            Standing::Over => {
-                let how = format!("mainpath approve {trace} --call {call}{}", and_resume(trace));
+            Standing::Over { by_person } => {
+                let how = approve_command(trace, *call, *by_person);
                 format!("call {call} ({what}) was denied; to run it after all: {how}")
             }
             Standing::Expired(due) => {
@@ -244,6 +249,12 @@ impl Asked {
             }
         }
     }
+}
+
+/// The command that approves a call, and what continues the trace then. `by_person`: a person has denied the call.
+pub fn approve_command(trace: &TraceId, call: CallId, by_person: bool) -> String {
+    let reopen = if by_person { " --reopen" } else { "" };
+    format!("mainpath approve {trace} --call {call}{reopen}{}", and_resume(trace))
 }
 
 /// What goes on with a trace after a decision. One of another machine goes on there by itself.

@@ -229,6 +229,25 @@ fn a_denied_call_can_be_approved_later_and_is_then_made_just_as_it_was() {
 }
 
 #[test]
+fn what_helps_after_a_person_denied_a_call_is_the_command_that_approves_it_all_the_same() {
+    let answers = vec![bash("echo one >> effects"), bash("echo two >> effects"), Answer::text("Done.")];
+    let (place, server) = (Place::new(), scripted(answers));
+    let done = place.run_on(&server, &["--park", "--repeated-failure-limit", "2", "Do it."]);
+    assert_eq!(done.code, 5, "{done:#?}");
+    let trace = place.trace();
+    place.ok(&["deny", &trace, "Not now."]);
+    assert_eq!(place.run(&["resume", &trace, "--park"]).code, 5);
+    place.ok(&["deny", &trace, "Not now."]);
+    let how = format!("mainpath approve {trace} --call 4.0 --reopen && mainpath resume {trace}");
+    let done = place.run(&["resume", &trace, "--park"]);
+    done.fails(4, &format!("the run ended: repeated failure; approve call 4.0: {how}"));
+    // The command without it says the same.
+    place.run(&["approve", &trace, "--call", "4.0"]).fails(1, &how);
+    place.ok(&["approve", &trace, "--call", "4.0", "--reopen"]);
+    assert_eq!((place.run(&["resume", &trace]).code, place.text("effects").as_str()), (0, "two\n"));
+}
+
+#[test]
 fn of_several_denied_calls_those_are_named_that_nobody_has_approved_yet() {
     let three = ["one", "two", "three"].map(|word| bash(&format!("echo {word} >> effects")));
     let mut answers = three.to_vec();

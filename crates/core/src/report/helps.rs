@@ -91,6 +91,15 @@ fn last_denied(state: &State) -> Option<&Call> {
     is_denied(last).then_some(last)
 }
 
+/// Returns true if a person denied the call.
+pub fn is_by_person(call: &Call, bodies: &dyn Bodies) -> bool {
+    let cause = bodies.get(call.result).and_then(|kind| match kind {
+        EventKind::CallResolved(data) if data.call == call.id => Some(data.cause),
+        _ => None,
+    });
+    cause == Some(ResolveCause::DeniedByPerson)
+}
+
 /// Whether a rule denied it, and not only that nobody could be asked.
 fn is_by_rule(bodies: &dyn Bodies, call: &Call) -> bool {
     match bodies.get(call.result) {
