@@ -188,7 +188,7 @@ impl Sources {
     /// Adds the rules of a workspace's own file, and of those in the folders of the project above it. Errors: file, line, what is wrong.
     fn add_project(&self, policy: &mut Policy, workspace: &str) -> Result<(), Error> {
         let bad = |error: PolicyError| Error::new(ErrorKind::Refused, error.to_string());
-        for folder in folders_above(Path::new(workspace)).iter().chain([&PathBuf::from(workspace)]) {
+        for folder in rule_folders(workspace) {
             let folder = folder.to_string_lossy();
             let file = project_file(&folder);
             let Some(text) = read(&file)? else { continue };
@@ -204,23 +204,32 @@ impl Sources {
         Ok(())
     }
 
-    /// Trusts the rules of a workspace's own file, in their present text. Errors: there is no such file, or nothing can be written.
-    pub fn trust(&self, workspace: &str) -> Result<(), Error> {
-        let file = project_file(workspace);
-        let Some(text) = read(&file)? else {
+    /// Trusts the project's rules that hold in a workspace, in their present text: those of its own file and of the project's folders above it.
+    /// Returns the files. Errors: there is no such file, or nothing can be written.
+    pub fn trust(&self, workspace: &str) -> Result<Vec<PathBuf>, Error> {
+        let (mut trusted, mut files) = (self.trusted()?, Vec::new());
+        for folder in rule_folders(workspace) {
+            let folder = folder.to_string_lossy();
+            let file = project_file(&folder);
+            let Some(text) = read(&file)? else { continue };
+            trusted.insert(folder.into_owned(), hash(&text));
+            files.push(file);
+        }
+        if files.is_empty() {
+            let file = project_file(workspace);
             return Err(Error::failed(format!("there is nothing to trust: {} does not exist", file.display())));
-        };
-        let mut trusted = self.trusted()?;
-        trusted.insert(workspace.into(), hash(&text));
-        self.save(&trusted)
+        }
+        self.save(&trusted)?;
+        Ok(files)
     }
 
-    /// Trusts them no longer; whether they were trusted. Errors: nothing can be written.
-    pub fn distrust(&self, workspace: &str) -> Result<bool, Error> {
+    /// Trusts them no longer. Returns the folders whose rules were trusted. Errors: nothing can be written.
+    pub fn distrust(&self, workspace: &str) -> Result<Vec<PathBuf>, Error> {
         let mut trusted = self.trusted()?;
-        let known = trusted.remove(workspace).is_some();
+        let mut folders = rule_folders(workspace);
+        folders.retain(|folder| trusted.remove(&*folder.to_string_lossy()).is_some());
         self.save(&trusted)?;
-        Ok(known)
+        Ok(folders)
     }
 
     fn save(&self, trusted: &BTreeMap<String, String>) -> Result<(), Error> {
@@ -370,6 +379,12 @@ fn folders_above(workspace: &Path) -> Vec<PathBuf> {
 pub fn project_file(workspace: &str) -> PathBuf {
     Path::new(workspace).join(PROJECT_FILE)
 }
+/// The folders whose project files hold in a workspace, the nearest last.
+fn rule_folders(workspace: &str) -> Vec<PathBuf> {
+    let workspace = Path::new(workspace);
+    folders_above(workspace).into_iter().chain([workspace.to_path_buf()]).collect()
+}
+
 
 /// The rules that a caller gives in files, with their text. Errors: a file is not there, or cannot be read.
 pub fn read_files(files: &[PathBuf]) -> Result<Vec<RuleText>, Error> {

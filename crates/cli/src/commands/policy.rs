@@ -14,7 +14,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use mainpath::agent;
 use mainpath::policy::{CallFacts, Explanation, Folders, Layer, Policy, Rule, Rules, explain, sample};
 use mainpath::policy_tests::from_text;
-use mainpath::rules::{Sources, project_file, read_files, untrusted};
+use mainpath::rules::{Sources, read_files, untrusted};
 use mainpath::rules_asked::sample_in;
 use mainpath::tools::{Tools, Workspace};
 use mainpath::types::{ApprovalMode, Decision, MCP_TOOLS, Origin, RunRules};
@@ -280,15 +280,18 @@ fn trust(home: &Home, args: PolicyTrustArgs) -> Result<Exit, Failure> {
     let sources = Sources::new(home);
     if args.revoke {
         let known = sources.distrust(&folder)?;
-        out(&format!("{folder} {}", if known { "is no longer trusted" } else { "was not trusted" }))?;
+        if known.is_empty() {
+            out(&format!("{folder} was not trusted"))?;
+        }
+        known.iter().try_for_each(|folder| out(&format!("{} is no longer trusted", folder.display())))?;
         return Ok(Exit::Ok);
     }
     let policy = sources.load(&folder, &RunRules::default())?;
     for rule in policy.rules().iter().filter(|rule| rule.layer == Layer::Project && rule.decision == Decision::Allow) {
         out(&one_line(&format!("allow {}: {}", rule.id, rule.matches.join(", "))))?;
     }
-    sources.trust(&folder)?;
-    let file = project_file(&folder);
-    out(&format!("{} is trusted in its present text; trust it again after a change", file.display()))?;
+    for file in sources.trust(&folder)? {
+        out(&format!("{} is trusted in its present text; trust it again after a change", file.display()))?;
+    }
     Ok(Exit::Ok)
 }

@@ -245,6 +245,34 @@ fn a_rule_for_a_tool_that_there_is_not_is_refused_as_a_flag_and_told_of_a_file()
 }
 
 #[test]
+fn in_a_folder_below_the_project_the_files_are_trusted_from_which_its_rules_come() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.work.join(".git")).unwrap();
+    std::fs::create_dir_all(place.work.join("crates/one")).unwrap();
+    std::fs::create_dir_all(place.work.join("crates/two")).unwrap();
+    let allow = |what: &str| format!("[[rule]]\ndecision = \"allow\"\nmatch = \"bash({what})\"\n");
+    write(&place.work.join(".mainpath/policy.toml"), &allow("make top"));
+    let code = |folder: &str, call: &str| place.run(&["policy", "check", "-C", folder, call]).code;
+    assert_eq!((code("crates/one", "bash(make top)"), code(".", "bash(make top)")), (5, 5));
+    let trusted = |folder: &str| {
+        format!("{} is trusted in its present text", place.work.join(folder).join(".mainpath/policy.toml").display())
+    };
+    let said = place.ok(&["policy", "trust", "crates/one"]);
+    assert!(said.contains(&trusted("")) && said.matches("is trusted").count() == 1, "{said}");
+    assert_eq!((code("crates/one", "bash(make top)"), code(".", "bash(make top)")), (0, 0));
+    // Both files.
+    write(&place.work.join("crates/two/.mainpath/policy.toml"), &allow("make two"));
+    let said = place.ok(&["policy", "trust", "crates/two"]);
+    assert!(said.contains(&trusted("")) && said.contains(&trusted("crates/two")), "{said}");
+    assert_eq!((code("crates/two", "bash(make two)"), code("crates/two", "bash(make top)")), (0, 0));
+    let said = place.ok(&["policy", "trust", "crates/one", "--revoke"]);
+    assert_eq!(said, format!("{} is no longer trusted\n", place.work.display()));
+    assert_eq!((code("crates/one", "bash(make top)"), code("crates/two", "bash(make two)")), (5, 0));
+    let said = place.ok(&["policy", "trust", "crates/one", "--revoke"]);
+    assert_eq!(said, format!("{} was not trusted\n", place.work.join("crates/one").display()));
+}
+
+#[test]
 fn a_rule_of_which_less_holds_than_it_looks_like_is_pointed_out() {
     let (place, server) = (Place::new(), scripted(vec![Answer::text("Done.")]));
     for rule in ["bash(git push:*)", "bash(git push*)"] {
