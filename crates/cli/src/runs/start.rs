@@ -15,7 +15,7 @@ use crate::runs::rules::{check_rules, tell_sandbox};
 use crate::runs::task::with_attached;
 use crate::traces::which::{name, rows};
 use crate::ui::text::{one_line, plain};
-use mainpath::agent::{self, PreparedAgent, Task, choose_model};
+use mainpath::agent::{self, PreparedAgent, Task, choose_model, unused_notes};
 use mainpath::named_sessions::Session;
 use mainpath::runtime::new_trace_id;
 use mainpath::sessions::Held;
@@ -100,6 +100,9 @@ pub async fn begin(
     let prepared = agent.prepare(with_attached(task, attached, &args.output)).await?;
     check_allowed(app, prepared.spec(), &args.attach)?;
     untrusted_skills(prepared.spec(), &args.output);
+    if !args.output.json {
+        unused_notes(prepared.spec(), app.host.home()).iter().for_each(|line| eprintln!("! {}", plain(line)));
+    }
     if !demo {
         tell_sandbox(app, mode, args.output.json);
     }

@@ -93,3 +93,22 @@ fn under_the_text_protocol_they_are_part_of_the_system_text_too() {
     assert_eq!(done.code, 0, "{done:#?}");
     assert!(system(&server).contains("Use {{ tabs }}."), "{}", system(&server));
 }
+
+#[test]
+fn a_file_that_cannot_be_told_is_named_once_when_a_run_begins() {
+    let (place, server) = (Place::new(), answers());
+    let file = place.work.join("AGENTS.md");
+    let fifo = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, &file, fifo, 0o600.into(), 0).unwrap();
+    let line = format!("! {} is not used: it cannot be read: it is not a file\n", file.display());
+    let done = place.run_on(&server, &["Do it."]);
+    assert_eq!((done.code, done.err.matches(&line).count()), (0, 1), "{done:#?}");
+    std::fs::remove_file(&file).unwrap();
+    let text: Vec<u8> = "\u{feff}Use tabs.".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    write(&file, text).unwrap();
+    let line = format!("! {} is not used: it is not UTF-8 text\n", file.display());
+    let done = place.run_on(&server, &["Do it."]);
+    assert_eq!((done.code, done.err.matches(&line).count()), (0, 1), "{done:#?}");
+    let done = place.run_on(&server, &["--no-agents-md", "Do it."]);
+    assert!(!done.err.contains("is not used"), "{done:#?}");
+}

@@ -1,11 +1,51 @@
 //! The limits that a caller sets, over those of the configuration and the profile.
 
-use super::options::LimitOptions;
+use super::options::{AgentOptions, LimitOptions};
+use crate::home::ConfigFile;
 use crate::home::limits::ms;
 use crate::values::DENY_INSTEAD;
-use crate::{Error, Home};
+use crate::{Error, Home, presets};
 use mainpath_policy::ToolNames;
-use mainpath_types::{Limits, RateLimit, ToolSpec};
+use mainpath_types::{Limits, Profile, RateLimit, ToolSpec};
+#[cfg(feature = "home")]
+use std::time::Duration;
+
+/// The limits of a profile, and over them those of the configuration.
+pub(super) fn configured(profile: Profile, config: &ConfigFile) -> Limits {
+    let mut limits = profile.limits();
+    limits.inject_every = config.inject_every.or(limits.inject_every).filter(|turns| *turns > 0);
+    limits.summary = config.summary.unwrap_or(limits.summary);
+    limits.finished_goals = config.finished_goals.unwrap_or(limits.finished_goals);
+    limits.context_chars = config.max_context_chars.or(limits.context_chars);
+    limits.shares = config.shares.all();
+    config.limits.set(&mut limits);
+    limits
+}
+
+/// The limits of a new agent: those of its profile, the configuration, its preset and its caller.
+pub(super) fn new_limits(given: &AgentOptions, config: &ConfigFile) -> Limits {
+    let mut limits = configured(given.profile.or(config.profile).unwrap_or_default(), config);
+    if let Some(preset) = &given.preset {
+        presets::set_limits(&mut limits, &preset.limits, &config.limits);
+    }
+    set_limits(&mut limits, &given.limits);
+    limits
+}
+
+/// Returns the time limit of a run, which also holds for what is started before the run: of a new agent, or of one that continues with the
+/// limits that it has kept. `None` without a limit.
+#[cfg(feature = "home")]
+pub fn time_limit(given: &AgentOptions, kept: Option<&Limits>, home: &Home) -> Option<Duration> {
+    let limits = match kept {
+        None => new_limits(given, &home.config),
+        Some(kept) => {
+            let mut limits = kept.clone();
+            set_limits(&mut limits, &given.limits);
+            limits
+        }
+    };
+    limits.run_timeout_ms.map(Duration::from_millis)
+}
 
 /// Puts what is given in the place of what was there. 0 takes a limit away.
 pub(super) fn set_limits(limits: &mut Limits, given: &LimitOptions) {

@@ -17,6 +17,8 @@ pub(crate) use start::id_of;
 
 pub use builder::Agent;
 pub use limits::beyond;
+#[cfg(feature = "home")]
+pub use limits::time_limit;
 pub(crate) use model::Recorded;
 #[cfg(feature = "home")]
 pub(crate) use model::is_played;
@@ -29,7 +31,7 @@ pub use options::*;
 #[cfg(feature = "home")]
 pub use reconstructed::is_folder_unchosen;
 pub use reconstructed::reconstructed_from;
-pub use spec::{ModeFor, sizes, workspace};
+pub use spec::{ModeFor, sizes, unused_notes, workspace};
 pub(crate) use spec::{with_model, with_words};
 pub(crate) use spec_inputs::SpecInputs;
 pub use start::PreparedAgent;

@@ -3,10 +3,10 @@
 
 use mainpath_core::estimate;
 use mainpath_runtime::framed_notes;
+use mainpath_store::open_regular;
 use mainpath_types::InstructionPart;
 use sha2::{Digest, Sha256};
-use std::fs::{File, Metadata};
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -24,15 +24,43 @@ pub struct Note {
     pub text: String,
 }
 
+/// Why a file is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum NoteError {
+    /// It is a link to another place than the repository, or to one of Mainpath's own folders.
+    #[error("it is a link that leads out of the repository")]
+    Outside,
+    /// Its bytes are not UTF-8 text, such as those of UTF-16.
+    #[error("it is not UTF-8 text")]
+    NoText,
+    /// It is a pipe, a device or a folder, or may not be read.
+    #[error("it cannot be read: {0}")]
+    Unreadable(#[from] std::io::Error),
+}
+
+/// The AGENTS.md files from the workspace up to the root of the repository. `protected`: folders from which nothing is read.
+fn all(workspace: &Path, protected: &[PathBuf]) -> impl Iterator<Item = (PathBuf, Result<String, NoteError>)> {
+    let root = repository_root(workspace);
+    workspace.ancestors().take_while(move |folder| folder.starts_with(root)).filter_map(move |folder| {
+        let file = folder.join(NAME);
+        let text = text_of(&file, root, protected).transpose()?;
+        Some((file, text))
+    })
+}
+
+/// Returns the AGENTS.md files of a workspace that are not used, each with the reason, in a line.
+pub fn unused(workspace: &Path, protected: &[PathBuf]) -> Vec<String> {
+    let unused = all(workspace, protected).filter_map(|(file, text)| Some((file, text.err()?)));
+    unused.map(|(file, why)| format!("{} is not used: {why}", file.display())).collect()
+}
+
 /// The AGENTS.md files from the root of the repository down to the workspace, the nearest last. `protected`: folders from which
-/// nothing is read. What cannot be read is not there.
+/// nothing is read. [`unused`] says which are left out.
 pub fn read(workspace: &Path, protected: &[PathBuf]) -> Vec<Note> {
     let mut notes = Vec::new();
     let mut room = MOST_OF_ALL;
-    let root = repository_root(workspace);
-    for folder in workspace.ancestors().take_while(|folder| folder.starts_with(root)) {
-        let file = folder.join(NAME);
-        let Some(text) = text_of(&file, root, protected).filter(|text| !text.trim().is_empty()) else { continue };
+    for (file, text) in all(workspace, protected) {
+        let Some(text) = text.ok().filter(|text| !text.trim().is_empty()) else { continue };
         if room == 0 {
             break;
         }
@@ -56,22 +84,27 @@ pub(crate) fn repository_root(workspace: &Path) -> &Path {
     if is_ours { root } else { workspace }
 }
 
-/// A file's text: a regular file that lies in the repository, whatever a link says.
-fn text_of(file: &Path, root: &Path, protected: &[PathBuf]) -> Option<String> {
+/// A file's text: a regular file that lies in the repository, whatever a link says. `None` if there is no such file.
+fn text_of(file: &Path, root: &Path, protected: &[PathBuf]) -> Result<Option<String>, NoteError> {
     // Most folders have none, which is sooner known than where it would lead.
-    file.symlink_metadata().ok()?;
-    let real = file.canonicalize().ok()?;
-    let inside = real.starts_with(root) && !protected.iter().any(|folder| real.starts_with(folder));
-    // Looked at before it is opened: opening a pipe would wait for its other end.
-    if !inside || !real.metadata().as_ref().is_ok_and(Metadata::is_file) {
-        return None;
+    match file.symlink_metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        other => other?,
+    };
+    let real = file.canonicalize()?;
+    if !real.starts_with(root) || protected.iter().any(|folder| real.starts_with(folder)) {
+        return Err(NoteError::Outside);
     }
     let mut bytes = Vec::new();
-    File::open(&real).ok()?.take(MOST_OF_ONE + 1).read_to_end(&mut bytes).ok()?;
+    open_regular(&real)?.take(MOST_OF_ONE + 1).read_to_end(&mut bytes)?;
+    // Text in UTF-16 has a byte order mark that is no UTF-8, or zeros.
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") || bytes.contains(&0) {
+        return Err(NoteError::NoText);
+    }
     let most = usize::try_from(MOST_OF_ONE).unwrap_or(usize::MAX);
     let text = String::from_utf8_lossy(&bytes);
     // A byte order mark is no text.
-    Some(cut(text.strip_prefix('\u{feff}').unwrap_or(&text).into(), most))
+    Ok(Some(cut(text.strip_prefix('\u{feff}').unwrap_or(&text).into(), most)))
 }
 
 fn cut(mut text: String, most: usize) -> String {
@@ -160,6 +193,38 @@ mod tests {
         }
         rustix::fs::mknodat(rustix::fs::CWD, &file, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
         assert_eq!(read_in(&work), [], "a pipe that nobody writes to");
+    }
+
+    #[test]
+    fn a_file_that_is_not_used_is_named_with_the_reason() {
+        let temp = tempfile::tempdir().unwrap();
+        let top = temp.path().canonicalize().unwrap();
+        let work = top.join("work");
+        create_dir_all(work.join("own")).unwrap();
+        let file = work.join(NAME);
+        let told = |why: &str| [format!("{} is not used: {why}", file.display())];
+        let unused = || unused(&work, &[work.join("own")]);
+        assert_eq!(unused(), [""; 0], "no file");
+        write(&file, "").unwrap();
+        assert_eq!(unused(), [""; 0], "an empty file");
+        let utf16 = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+        for text in [utf16("\u{feff}Be kind."), utf16("Be kind."), b"\xfe\xff\x4f\x60".to_vec()] {
+            write(&file, &text).unwrap();
+            assert_eq!((unused().as_slice(), read_in(&work)), (told("it is not UTF-8 text").as_slice(), vec![]));
+        }
+        std::fs::remove_file(&file).unwrap();
+        for target in ["/dev/zero", "../elsewhere", "own/key"] {
+            write(top.join("elsewhere"), "x").unwrap();
+            write(work.join("own/key"), "x").unwrap();
+            symlink(target, &file).unwrap();
+            assert_eq!(unused(), told("it is a link that leads out of the repository"), "a link to {target}");
+            std::fs::remove_file(&file).unwrap();
+        }
+        rustix::fs::mknodat(rustix::fs::CWD, &file, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        assert_eq!(unused(), told("it cannot be read: it is not a file"), "a pipe");
+        std::fs::remove_file(&file).unwrap();
+        create_dir_all(&file).unwrap();
+        assert_eq!(unused(), told("it cannot be read: it is not a file"), "a folder");
     }
 
     #[test]

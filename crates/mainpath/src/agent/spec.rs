@@ -1,6 +1,6 @@
 //! From what a caller says and the configuration to the spec of an agent.
 
-use super::limits::{limit_rates, limit_tools, set_limits};
+use super::limits::{configured, limit_rates, limit_tools, new_limits, set_limits};
 use super::model::{check_model, is_played};
 use super::notes::{self, Note, part};
 use super::offer::{allowed, allowed_by_preset, held_to, tools_now, without_denied};
@@ -10,7 +10,6 @@ use super::reconstructed::settle;
 use super::skills::{offer_skills, set_skills, tell_skills};
 use super::spec_inputs::SpecInputs;
 use crate::home::ConfigFile;
-use crate::presets;
 use crate::presets::Preset;
 use crate::{Error, Home};
 use mainpath_policy::Policy;
@@ -96,15 +95,10 @@ pub(super) fn spec(
 ) -> Result<Spec, Error> {
     let config = &inputs.home.config;
     let profile = given.profile.or(config.profile).unwrap_or_default();
-    let mut limits = configured(profile, config);
     let preset = given.preset.as_ref();
-    if let Some(preset) = preset {
-        presets::set_limits(&mut limits, &preset.limits, &config.limits);
-    }
-    set_limits(&mut limits, &given.limits);
     let mut spec = Spec {
         tools: Vec::new(),
-        limits,
+        limits: new_limits(given, config),
         mode,
         rules: inputs.rules.clone(),
         workspace: workspace.display().to_string(),
@@ -206,18 +200,6 @@ fn read_prompt(name: &str, home: &Home) -> Result<String, Error> {
     }
     std::fs::read_to_string(&file)
         .map_err(|error| Error::of_field("prompt.file", format_args!(": {} cannot be read: {error}", file.display())))
-}
-
-/// The limits of a profile, and over them those of the configuration.
-fn configured(profile: Profile, config: &ConfigFile) -> Limits {
-    let mut limits = profile.limits();
-    limits.inject_every = config.inject_every.or(limits.inject_every).filter(|turns| *turns > 0);
-    limits.summary = config.summary.unwrap_or(limits.summary);
-    limits.finished_goals = config.finished_goals.unwrap_or(limits.finished_goals);
-    limits.context_chars = config.max_context_chars.or(limits.context_chars);
-    limits.shares = config.shares.all();
-    config.limits.set(&mut limits);
-    limits
 }
 
 /// The spec of an earlier run in a workspace with these rules, with what the caller changes. `None` if nothing changes.
@@ -326,6 +308,14 @@ fn set_access(spec: &mut Spec, given: &AgentOptions) {
     spec.access = given.access.unwrap_or(spec.access);
     spec.snapshots |= given.snapshots;
     spec.network = given.network.unwrap_or(spec.network);
+}
+
+/// Returns the AGENTS.md files of a spec's workspace that are not part of its system text, each with the reason, in a line.
+pub fn unused_notes(spec: &Spec, home: &Home) -> Vec<String> {
+    match spec.agents_md {
+        true => notes::unused(Path::new(&spec.workspace), &home.protected()),
+        false => Vec::new(),
+    }
 }
 
 /// The notes of the workspace. What they, the skills and the owner add to the system text is noted in the spec.
