@@ -30,7 +30,8 @@ pub async fn serve(args: AgentArgs) -> Result<Exit, Failure> {
     let app = opened(&args)?;
     let workspace = agent::workspace(args.workspace.as_deref())?;
     let tell = |line: &str| eprintln!("! {}", one_line(line));
-    servers::connect(&app.host, &workspace, args.mcp_config.as_deref(), None, tell).await?;
+    let ends = std::future::pending::<mainpath::Error>();
+    servers::connect(&app.host, &workspace, args.mcp_config.as_deref(), None, ends, tell).await?;
     app.host.check_usable()?;
     app.host.bind_keys(args.model.as_deref());
     let served = Arc::new(Served { app, args, started: Mutex::default() });

@@ -6,6 +6,7 @@ use crate::args::output::OutputArgs;
 use crate::exit::{Exit, Failure};
 use crate::runs::follow::{Follow, is_attended};
 use crate::runs::reflect::reflect_after;
+use crate::runs::signals::Signals;
 use crate::runs::task::unknown;
 use crate::ui::term::screen;
 use crate::ui::text::{one_line, plain};
@@ -13,15 +14,48 @@ use mainpath::mcp::Configured;
 use mainpath::servers;
 use mainpath::types::TraceId;
 use mainpath::{Error, Host};
+use std::future::pending;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::time::Duration;
 
-/// Connects to the MCP servers of a workspace.
-pub async fn connect(app: &App, workspace: &Path, args: &AgentArgs) -> Result<(), Failure> {
+/// Connects to the MCP servers of a workspace, within the time limit of the run.
+pub async fn connect(
+    app: &App,
+    workspace: &Path,
+    args: &AgentArgs,
+    limit: Option<Duration>,
+    output: &OutputArgs,
+) -> Result<(), Failure> {
     let tell = |line: &str| eprintln!("! {}", plain(line));
     let approves = is_attended().then_some(approves as servers::Approves);
-    Ok(servers::connect(&app.host, workspace, args.mcp_config.as_deref(), approves, tell).await?)
+    let ends = ends(limit, output.is_chat);
+    servers::connect(&app.host, workspace, args.mcp_config.as_deref(), approves, ends, tell).await
+}
+
+/// Waits for what ends a run that waits for its servers: its time limit, and signals, unless the system ends the process at those.
+async fn ends(limit: Option<Duration>, hears: bool) -> Failure {
+    let signalled = async {
+        match hears.then(Signals::listen) {
+            Some(Ok(mut signals)) => drop(signals.next().await),
+            Some(Err(_)) | None => pending().await,
+        }
+    };
+    let time_is_up = async {
+        match limit {
+            Some(limit) => tokio::time::sleep(limit).await,
+            None => pending().await,
+        }
+    };
+    let (exit, what) = tokio::select! {
+        () = signalled => (Exit::Interrupted, "interrupted".into()),
+        () = time_is_up => (Exit::Limit, format!("the time limit ({:?}) was reached", limit.unwrap_or_default())),
+    };
+    let message = format!(
+        "{what} while MCP servers were starting, so nothing was run; mainpath mcp list shows which of them does not answer"
+    );
+    Failure { exit, message }
 }
 
 /// Asks at the terminal about an MCP server that waits for an approval.

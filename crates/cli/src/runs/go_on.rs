@@ -16,7 +16,7 @@ use crate::traces::mail::unread;
 use crate::ui::person::person_only;
 use crate::ui::text::one_line;
 use crate::ui::told::child_name;
-use mainpath::agent::{self, ModeFor};
+use mainpath::agent::{self, ModeFor, time_limit};
 use mainpath::core::{Continuation, FINISH_ANSWER, State, how_to_continue};
 use mainpath::imported::is_folder_unchosen;
 use mainpath::policy::{BREAKPOINT, is_asked_by_default};
@@ -229,7 +229,8 @@ async fn continuing(
         return Err(Failure::error(format!("trace {trace} has nothing to continue")));
     }
     if !demo && !std::mem::replace(is_connected, true) {
-        connect(app, &folder, agent).await?;
+        let limit = time_limit(&agent.options()?, Some(&spec.limits), app.host.home());
+        connect(app, &folder, agent, limit, output).await?;
     }
     let changed = app.host.changed(spec, &agent.options()?, &policy, ModeFor { mode, run })?;
     // Those that this call names, and that are not loaded yet.

@@ -15,7 +15,7 @@ use crate::runs::rules::{check_rules, tell_sandbox};
 use crate::runs::task::with_attached;
 use crate::traces::which::{name, rows};
 use crate::ui::text::{one_line, plain};
-use mainpath::agent::{self, PreparedAgent, Task, choose_model, unused_notes};
+use mainpath::agent::{self, PreparedAgent, Task, choose_model, time_limit, unused_notes};
 use mainpath::named_sessions::Session;
 use mainpath::runtime::new_trace_id;
 use mainpath::sessions::Held;
@@ -92,7 +92,8 @@ pub async fn begin(
     warn(app, &chosen.model, &args.output);
     // The demonstration is complete in itself.
     if !demo {
-        connect(app, &workspace, &args.agent).await?;
+        let limit = time_limit(&given.options, None, app.host.home());
+        connect(app, &workspace, &args.agent, limit, &args.output).await?;
     }
     check_rules(app, &workspace.display().to_string(), given.rules.clone(), args.output.json)?;
     let agent = app.host.agent(chosen.model).given(given).workspace(&workspace).approvals(mode).trace_id(trace.clone());

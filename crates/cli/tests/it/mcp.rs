@@ -1,9 +1,12 @@
 //! MCP servers from configuration to a model's call, each in its sandbox.
 
+use crate::pty::Terminal;
 use crate::support::*;
 use mainpath_testkit::model_server::{Answer, ModelServer};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::net::TcpListener;
+use std::time::{Duration, Instant};
 
 /// A place with the fake server of the MCP tests in its workspace, where a sandbox can see it.
 fn place() -> Place {
@@ -353,4 +356,63 @@ fn secrets_of_a_servers_address_and_of_its_last_words_are_not_told() {
         assert!(!told.contains("SECRETVAL") && !told.contains("open-in-the-file"), "{args:?}: {told}");
         assert!(args[0] == "doctor" || told.contains("http://127.0.0.1:1/mcp"), "{args:?}: {told}");
     }
+}
+
+/// A place with a server that never answers, and may take ten minutes to start.
+fn with_silent_server() -> Place {
+    let place = Place::new();
+    place.config("[mcp.servers.mute]\ncommand = \"/bin/sleep\"\nargs = [\"600\"]\nstartup_timeout_s = 600\n");
+    place
+}
+
+#[test]
+fn the_time_limit_of_a_run_also_holds_while_its_servers_start() {
+    let (place, server) = (with_silent_server(), scripted(vec![Answer::text("Done.")]));
+    let why = "the time limit (2s) was reached while MCP servers were starting, so nothing was run";
+    place.run_on(&server, &["--timeout", "2s", "Do it."]).fails(4, why);
+    assert_eq!((place.traces(), server.count()), (Vec::new(), 0));
+    place.quiet();
+    // The server's own limit is shorter.
+    place.config("[mcp.servers.mute]\ncommand = \"/bin/sleep\"\nargs = [\"600\"]\nstartup_timeout_s = 1\n");
+    let done = place.run_on(&server, &["--timeout", "10m", "Do it."]);
+    assert_eq!((done.code, done.out.as_str()), (0, "Done.\n"), "{done:#?}");
+    // A trace that continues, with a limit of the configuration.
+    place.config(
+        "[limits]\ntimeout = \"2s\"\n[mcp.servers.mute]\ncommand = \"/bin/sleep\"\nargs = [\"600\"]\nstartup_timeout_s = 600\n",
+    );
+    place.run_on(&server, &["--continue", "--timeout", "2s", "More."]).fails(4, why);
+    place.run_on(&server, &["Something else."]).fails(4, why);
+}
+
+#[test]
+fn a_signal_ends_the_wait_for_servers_that_start() {
+    let place = with_silent_server();
+    let server = scripted(vec![]);
+    for signal in [Signal::INT, Signal::TERM] {
+        let mut process = place.start_run(&server, &["Do it."]);
+        wait_until("the server starts", || !place.tools().is_empty());
+        process.signal(signal);
+        let asked = Instant::now();
+        process.child.wait().unwrap();
+        place.quiet();
+        let took = asked.elapsed();
+        assert!(took < Duration::from_secs(10), "{took:?}");
+    }
+    assert_eq!(place.traces(), Vec::<String>::new());
+}
+
+#[test]
+fn an_interrupt_ends_the_wait_for_servers_of_a_conversation() {
+    let (place, server) = (with_silent_server(), scripted(vec![]));
+    let (program, model) = ([env!("CARGO_BIN_EXE_mainpath")], server.model());
+    let mut terminal = Terminal::of_size((80, 160), &place, (&program, &[]), &[("MAINPATH_MODEL", &model)]);
+    terminal.shows("Ctrl-D leaves\r\n›", 1);
+    terminal.types("Do it.\r");
+    wait_until("the server starts", || !place.tools().is_empty());
+    terminal.types("\u{3}");
+    terminal.shows("interrupted while MCP servers were starting, so nothing was run", 1);
+    place.quiet();
+    terminal.types("\u{4}");
+    let (_, shown) = terminal.end();
+    assert_eq!(place.traces(), Vec::<String>::new(), "{shown}");
 }

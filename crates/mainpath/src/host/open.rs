@@ -36,7 +36,7 @@ impl Host {
     ) -> Result<Host, Error> {
         let host = Host::open(HomeOptions { workspaces: workspaces.to_vec(), ..HomeOptions::default() })?;
         let folder = workspaces.first().ok_or_else(|| Error::invalid("no folder to work in"))?;
-        servers::connect(&host, folder, None, None, tell).await?;
+        servers::connect(&host, folder, None, None, std::future::pending::<Error>(), tell).await?;
         host.usable()
     }
 

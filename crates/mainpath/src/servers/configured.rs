@@ -28,14 +28,15 @@ pub fn trust(logs: &Logs) -> Trust {
 
 /// Connects to the servers of a workspace and puts their tools among the host's, which keeps them until it ends. `approves` is asked
 /// about those that nobody trusts yet; without it they are not used. What is wrong with a server is told, a line each, and the others
-/// are used.
-pub async fn connect(
+/// are used. `ends` ends the wait for servers that start, and their processes; it is first polled when they do.
+pub async fn connect<E: From<Error>>(
     host: &Host,
     workspace: &Path,
     run_file: Option<&Path>,
     approves: Option<Approves>,
+    ends: impl Future<Output = E>,
     tell: impl Fn(&str) + Send + Sync + Clone + 'static,
-) -> Result<(), Error> {
+) -> Result<(), E> {
     let Some(logs) = host.logs() else { return Ok(()) };
     let servers = read(logs, workspace, run_file)?;
     servers.warnings.iter().for_each(|warning| tell(warning));
@@ -51,7 +52,10 @@ pub async fn connect(
             trust.add(workspace, server).map_err(|error| Error::failed(error.to_string()))?;
         }
     }
-    let mcp = start(host, workspace, servers, tell.clone()).await?;
+    let mcp = tokio::select! {
+        mcp = start(host, workspace, servers, tell.clone()) => mcp?,
+        ended = ends => return Err(ended),
+    };
     for server in mcp.states() {
         match &server.state {
             State::Failed(why) => tell(&format!("the MCP server {:?} is not used: {why}", server.name)),
