@@ -2,10 +2,10 @@
 
 use crate::agent::REACHING;
 use crate::home::OPTIONAL;
-use crate::rules::check_singles;
+use crate::rules::{check_singles, narrow};
 use crate::{Error, Home};
 use mainpath_mcp::Servers;
-use mainpath_policy::{Layer, Policy, ToolNames, check_rule_tool};
+use mainpath_policy::{Layer, Policy, check_rule_tool};
 use mainpath_tools::Tools;
 use mainpath_types::RunRules;
 use std::path::Path;
@@ -44,12 +44,7 @@ impl RuleNames {
             let problems = rule.matches.iter().filter_map(|pattern| self.known(pattern).err());
             problems.map(move |problem| format!("{file}, line {line}: {problem}"))
         });
-        let others = policy.rules().iter().filter(|rule| rule.layer != Layer::Builtin);
-        let narrow = others.flat_map(|rule| {
-            let at = rule.place.as_ref().map(|(file, line)| format!("{file}, line {line}: ")).unwrap_or_default();
-            rule.matches.iter().filter_map(|pattern| one_word(pattern)).map(move |hint| format!("{at}{hint}"))
-        });
-        wrong.chain(narrow).collect()
+        wrong.chain(narrow(policy)).collect()
     }
 
     /// Whether a call such as `bash(ls)` is one of a tool that there is. Errors: it is none, and what may have been meant.
@@ -64,27 +59,6 @@ impl RuleNames {
     }
 }
 
-/// What may have been meant by a pattern whose last word has a sign at its end: `bash(rm*)`, `bash(git push*)`, and `bash(git push:*)`, by which
-/// another program means any arguments.
-fn one_word(pattern: &str) -> Option<String> {
-    let (tool, words) = pattern.strip_suffix(')')?.split_once('(')?;
-    let names: ToolNames = tool.parse().ok()?;
-    let begins = words.strip_suffix('*').filter(|words| !words.contains(['\'', '"', '\\']))?;
-    let (plain, colon) = begins.strip_suffix(':').map_or((begins, ""), |plain| (plain, ":"));
-    let last = plain.rsplit(char::is_whitespace).next().unwrap_or_default();
-    // With several words, a dot or a slash is one of a file, and a joint begins a name.
-    let is_only = last.len() == plain.len();
-    let joint = |c: char| matches!(c, '-' | '_') || is_only && matches!(c, '.' | '/');
-    let is_word = !last.is_empty()
-        && last.chars().all(|c| c.is_alphanumeric() || joint(c))
-        && (is_only || !last.ends_with(['-', '_']));
-    (is_word && names.matches("bash")).then(|| {
-        let what = if is_only { "is compared with a single word" } else { "compares its last sign within a single word" };
-        let word = format!("{last}{colon}");
-        format!("{pattern} {what} that begins with {word:?}, so it does not fit `{plain} x`; with any arguments write {tool}({plain} *)")
-    })
-}
-
 /// The tools that an installation has and could have.
 fn known(home: &Home, tools: &Tools) -> Vec<String> {
     let mut names = tools.names();
@@ -96,42 +70,4 @@ fn known(home: &Home, tools: &Tools) -> Vec<String> {
 pub(crate) fn optional(home: &Home) -> Vec<String> {
     let external = home.config.tools.external.iter().map(|tool| tool.name.clone());
     OPTIONAL.iter().map(|tool| tool.name.into()).chain(external).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::one_word;
-
-    #[test]
-    fn a_pattern_of_one_word_is_pointed_out_where_arguments_may_have_been_meant() {
-        let hint = "bash(rm*) is compared with a single word that begins with \"rm\", so it does not fit `rm x`; with any arguments write bash(rm *)";
-        assert_eq!(one_word("bash(rm*)").as_deref(), Some(hint));
-        assert!(
-            one_word("execute_bash(./deploy*)").is_some_and(|hint| hint.ends_with("write execute_bash(./deploy *)"))
-        );
-        for (pattern, meant) in [
-            ("bash(git push*)", "bash(git push *)"),
-            ("bash(git push:*)", "bash(git push *)"),
-            ("bash(npm run test:*)", "bash(npm run test *)"),
-            ("execute_bash(cargo  publish*)", "execute_bash(cargo  publish *)"),
-        ] {
-            let hint = one_word(pattern).unwrap_or_default();
-            assert!(hint.ends_with(&format!("with any arguments write {meant}")), "{pattern}: {hint}");
-        }
-        for clear in [
-            "bash(rm *)",
-            "bash(*)",
-            "bash(cat src/*)",
-            "bash(cargo test my_*)",
-            "bash(ls 'a b*)",
-            "bash",
-            "read(src*)",
-            "bash(rm)",
-            "bash(r*m*)",
-            "bash(git *push*)",
-            "(",
-        ] {
-            assert_eq!(one_word(clear), None, "{clear}");
-        }
-    }
 }

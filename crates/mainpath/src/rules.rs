@@ -5,7 +5,9 @@
 //! its user has trusted it, and only for the very text that was trusted.
 
 use crate::{Error, ErrorKind, Home};
-use mainpath_policy::{Folders, Layer, Policy, PolicyError, Predicate, PredicateError, check_slip};
+use mainpath_policy::{
+    Folders, Layer, Policy, PolicyError, Predicate, PredicateError, check_slip, check_spelling, narrow_words,
+};
 use mainpath_runtime::BuiltinRules;
 use mainpath_store::{cause_of, is_scarce, open_regular, write_private};
 use mainpath_tools::{Tools, panic_text};
@@ -259,11 +261,12 @@ fn bound_all(policy: &mut Policy, lists: &[Vec<String>]) -> Result<(), Error> {
 }
 
 /// Holds the single rules that an agent is given in code to the tools that there are, and to `others`, the names of those that could be.
-/// Errors: one cannot be read, misspells a tool, or is about an argument that its tool does not have.
+/// Errors: one cannot be read, misspells a tool, means any arguments in another program's spelling, or is about an argument that its tool does
+/// not have.
 pub(crate) fn check_given(rules: &RunRules, tools: &Tools, others: &[String]) -> Result<(), Error> {
     let names = tools.names();
     let names: Vec<&str> = names.iter().chain(others).map(String::as_str).collect();
-    let policy = check_singles(rules, |pattern| check_slip(pattern, &names))?;
+    let policy = check_singles(rules, |pattern| check_slip(pattern, &names).and_then(|()| check_spelling(pattern)))?;
     check_arguments(&policy, Layer::Run, tools)
 }
 
@@ -330,6 +333,7 @@ pub(crate) fn checking(make: MakePolicy, tools: Tools, others: &'static [&'stati
         for rule in policy.rules().iter().filter(|rule| rule.layer != Layer::Builtin) {
             for pattern in &rule.matches {
                 check_slip(pattern, &names)
+                    .and_then(|()| check_spelling(pattern))
                     .map_err(|problem| Error::invalid(format!("the policy of this host: {problem}")))?;
             }
             check_arguments(&policy, rule.layer, &tools)?;
@@ -375,16 +379,16 @@ fn folders_above(workspace: &Path) -> Vec<PathBuf> {
     above
 }
 
-/// Where a project keeps its rules.
-pub fn project_file(workspace: &str) -> PathBuf {
-    Path::new(workspace).join(PROJECT_FILE)
-}
 /// The folders whose project files hold in a workspace, the nearest last.
 fn rule_folders(workspace: &str) -> Vec<PathBuf> {
     let workspace = Path::new(workspace);
     folders_above(workspace).into_iter().chain([workspace.to_path_buf()]).collect()
 }
 
+/// Where a project keeps its rules.
+pub fn project_file(workspace: &str) -> PathBuf {
+    Path::new(workspace).join(PROJECT_FILE)
+}
 
 /// The rules that a caller gives in files, with their text. Errors: a file is not there, or cannot be read.
 pub fn read_files(files: &[PathBuf]) -> Result<Vec<RuleText>, Error> {
@@ -425,6 +429,17 @@ fn read(file: &Path) -> Result<Option<String>, Error> {
 
 fn hash(text: &str) -> String {
     Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns the rules that mean a command of one word where arguments may have been meant, in a line each: file, line, and what may have been
+/// meant.
+pub(crate) fn narrow(policy: &Policy) -> Vec<String> {
+    let others = policy.rules().iter().filter(|rule| rule.layer != Layer::Builtin);
+    let narrow = others.flat_map(|rule| {
+        let at = rule.place.as_ref().map(|(file, line)| format!("{file}, line {line}: ")).unwrap_or_default();
+        rule.matches.iter().filter_map(|pattern| narrow_words(pattern)).map(move |hint| format!("{at}{hint}"))
+    });
+    narrow.collect()
 }
 
 /// What to say of rules that do not hold because nobody has trusted them.

@@ -25,6 +25,7 @@ mod predicate;
 mod rule;
 mod sample;
 mod shell;
+mod spelling;
 mod tool_names;
 mod weigh;
 
@@ -47,4 +48,5 @@ pub use predicate::{
 };
 pub use rule::{Layer, Rule};
 pub use sample::sample;
+pub use spelling::{check_spelling, narrow_words};
 pub use tool_names::{ToolNames, check_rule_tool, check_slip};

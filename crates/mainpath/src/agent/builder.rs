@@ -4,17 +4,17 @@ use super::offer::REACHING;
 use super::options::{AgentOptions, LimitOptions, with_more};
 #[cfg(feature = "home")]
 use super::spec::{ModeFor, changed};
-use super::spec::{spec, workspace};
+use super::spec::{spec, unused_notes, workspace};
 use crate::presets::Given;
 #[cfg(feature = "home")]
 use crate::rule_names::optional;
-use crate::rules::check_given;
+use crate::rules::{check_given, narrow};
 use crate::{Error, Host};
-#[cfg(feature = "home")]
 use mainpath_policy::Policy;
 use mainpath_store::Once;
 use mainpath_types::{Access, ApprovalMode, RunRules, Spec, TraceId};
 use std::path::Path;
+use std::sync::Arc;
 
 /// What an agent is to be. Nothing happens until [`Agent::start`].
 #[derive(Clone, Debug)]
@@ -256,8 +256,19 @@ impl Agent {
         Ok(())
     }
 
+    /// Returns what of the rules and of the folder has less effect than was probably meant, a line each: commands of one word in rules, and AGENTS.md
+    /// files that are not used. Errors: as [`Agent::spec`]'s.
+    pub fn warnings(&self) -> Result<Vec<String>, Error> {
+        let (spec, policy) = self.spec_and_policy()?;
+        Ok(narrow(&policy).into_iter().chain(unused_notes(&spec, self.host.home())).collect())
+    }
+
     /// The spec that its trace begins with. Errors: what cannot be used, in words for its author.
     pub fn spec(&self) -> Result<Spec, Error> {
+        Ok(self.spec_and_policy()?.0)
+    }
+
+    fn spec_and_policy(&self) -> Result<(Spec, Arc<Policy>), Error> {
         let folder = workspace(self.options.workspace.as_deref())?;
         let others = REACHING.iter().map(ToString::to_string);
         #[cfg(feature = "home")]
@@ -274,6 +285,7 @@ impl Agent {
             None => given,
         };
         let policy = self.host.policy(&folder.display().to_string(), &rules)?;
-        spec(&options, self.host.spec_inputs(&rules), self.model.clone(), &folder, &policy, self.approvals)
+        let spec = spec(&options, self.host.spec_inputs(&rules), self.model.clone(), &folder, &policy, self.approvals)?;
+        Ok((spec, policy))
     }
 }

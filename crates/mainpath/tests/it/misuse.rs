@@ -57,6 +57,29 @@ async fn what_was_said_before_a_limit_is_answered_by_who_resumes() {
 }
 
 #[tokio::test]
+async fn a_rule_of_an_agent_in_another_program_s_spelling_is_an_error_with_what_to_write() {
+    let place = Place::new(WRITE);
+    let host = Host::builder().in_memory().build().await.unwrap();
+    let agent = || host.agent(place.model()).workspace(place.work());
+    for (field, agent) in [
+        ("rules.deny", agent().deny("bash(git push:*)")),
+        ("rules.ask", agent().ask("bash(git push:*)")),
+        ("rules.allow", agent().allow("execute_bash(npm run test:*)")),
+    ] {
+        let error = agent.start("Do it.").await.err().expect("the rule is refused");
+        assert_eq!((error.kind(), error.field()), (ErrorKind::Invalid, Some(field)), "{error}");
+        assert!(error.message().contains("with any arguments write "), "{error}");
+    }
+    // What may be meant is only pointed out.
+    let narrow = agent().deny("bash(rm*)").deny("bash(ls *)");
+    let hint = "bash(rm*) is compared with a single word that begins with \"rm\", so it does not fit `rm x`; with any arguments write bash(rm *)";
+    assert_eq!(narrow.warnings().unwrap(), [hint]);
+    std::fs::write(place.work().join("AGENTS.md"), b"\xff\xfeA\0").unwrap();
+    let file = place.work().canonicalize().unwrap().join("AGENTS.md");
+    assert_eq!(agent().warnings().unwrap(), [format!("{} is not used: it is not UTF-8 text", file.display())]);
+}
+
+#[tokio::test]
 async fn a_rule_of_an_agent_that_misspells_a_tool_is_an_error_with_what_was_meant() {
     let place = Place::new(COUNT);
     for agent in [
