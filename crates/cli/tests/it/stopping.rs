@@ -86,22 +86,26 @@ fn hook_is_called(place: &Place) {
 #[test]
 fn a_stop_and_an_interrupt_end_a_hook_at_the_end_of_a_run_and_no_later_run() {
     let (place, server) = (with_hanging_end(), server(|_| Answer::text("Done.").into()));
+    let mut args = vec!["Do it.".to_string()];
     for by_command in [true, false] {
-        let process = place.start_run(&server, &["--trace", "t", "Do it."]);
+        let args_of_run: Vec<&str> = args.iter().map(String::as_str).collect();
+        let mut process = place.start_run(&server, &args_of_run);
         hook_is_called(&place);
-        let asked = Instant::now();
+        let (asked, trace) = (Instant::now(), place.trace());
         match by_command {
-            true => assert_eq!(place.ok(&["stop", "t"]), "t stops at the next checkpoint\n"),
+            true => assert_eq!(place.ok(&["stop", &trace]), format!("{trace} stops at the next checkpoint\n")),
             false => process.signal(Signal::INT),
         }
+        args = vec!["--trace".into(), trace, "More.".into()];
         let done = process.end();
         let took = asked.elapsed();
         assert_eq!((done.code, done.out.as_str()), (0, "Done.\n"), "{done:#?}");
         assert!(took < Duration::from_secs(10), "{took:?}");
     }
-    let ends: Vec<_> = place.events("t").into_iter().filter(|event| event["type"] == "run_finished").collect();
+    let trace = place.trace();
+    let ends: Vec<_> = place.events(&trace).into_iter().filter(|event| event["type"] == "run_finished").collect();
     assert_eq!(ends.iter().map(|end| &end["data"]["reason"]).collect::<Vec<_>>(), ["final", "final"]);
-    place.run(&["stop", "t"]).fails(1, "trace t is not running");
+    place.run(&["stop", &trace]).fails(1, &format!("trace {trace} is not running"));
 }
 
 #[test]

@@ -279,15 +279,16 @@ async fn a_stop_ends_a_hook_that_hangs_at_the_end_of_a_run() {
     let dir = tempfile::tempdir().unwrap();
     let (home, work) = (dir.path().join("home"), dir.path().join("work"));
     [&home, &work].iter().for_each(|folder| std::fs::create_dir(folder).unwrap());
-    let hook = "[[hooks]]\nname = \"guard\"\ncommand = [\"sh\", \"-c\", \"echo > called; exec sleep 600\"]\n\
-                on = [\"run_end\"]\ntimeout = \"10m\"\n";
+    // It takes the request, and answers nothing.
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let at = listener.local_addr().unwrap();
+    let hook = format!("[[hooks]]\nname = \"guard\"\nurl = \"http://{at}/\"\non = [\"run_end\"]\ntimeout = \"10m\"\n");
     std::fs::write(home.join("config.toml"), hook).unwrap();
     let place = Place::again(dir, |_| {}).await;
     let body = json!({"task": "Do it.", "model": place.model("[[turn]]\ntext = \"Done.\"\n")});
     let trace = place.post("/api/traces", body).await.json()["trace_id"].as_str().unwrap().to_string();
-    while !home.join("called").exists() {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let called = tokio::time::timeout(Duration::from_secs(20), listener.accept()).await;
+    let _connection = called.expect("the hook is called").unwrap();
     let stop = format!("/api/traces/{trace}/stop");
     assert_eq!(place.post(&stop, json!({})).await.status, 202);
     let refused = async {
