@@ -229,7 +229,7 @@ fn a_denied_call_can_be_approved_later_and_is_then_made_just_as_it_was() {
 }
 
 #[test]
-fn what_helps_after_a_person_denied_a_call_is_the_command_that_approves_it_all_the_same() {
+fn after_a_person_denied_a_call_the_command_that_approves_it_is_offered() {
     let answers = vec![bash("echo one >> effects"), bash("echo two >> effects"), Answer::text("Done.")];
     let (place, server) = (Place::new(), scripted(answers));
     let done = place.run_on(&server, &["--park", "--repeated-failure-limit", "2", "Do it."]);
