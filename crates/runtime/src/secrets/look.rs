@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+/// Shorter values are no secrets: replacing them would garble ordinary text.
+pub(super) const SHORTEST: usize = 8;
+
 /// What there is at some place of a text.
 pub(super) enum Look {
     /// No secret.

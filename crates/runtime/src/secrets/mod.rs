@@ -27,6 +27,8 @@ mod escapes;
 mod fields;
 mod flow;
 mod look;
+#[cfg(test)]
+mod number_tests;
 mod numbers;
 mod own;
 mod programs;

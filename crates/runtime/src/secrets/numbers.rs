@@ -4,8 +4,7 @@
 //! depends on the program and its options, so each way of reading has its own [`Reader`], and all of them read the text in one pass.
 //! A secret has no byte 0: in most ways of reading, ordinary numbers end what was read so far.
 
-use super::look::Look;
-use super::vault::SHORTEST;
+use super::look::{Look, SHORTEST};
 use aho_corasick::AhoCorasick;
 use std::ops::Range;
 

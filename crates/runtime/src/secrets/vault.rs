@@ -4,7 +4,7 @@ use super::dumps::dumped;
 use super::encoded::{REACH, begins_across, split, written};
 use super::error::BadForm;
 use super::fields::{Cutter, Field};
-use super::look::Look;
+use super::look::{Look, SHORTEST};
 use super::numbers::numbered;
 use super::own::Own;
 use super::shapes::SHAPES;
@@ -101,9 +101,6 @@ enum Name<'a> {
     /// By its name.
     Given(&'a str),
 }
-
-/// Shorter values are no secrets: replacing them would garble ordinary text.
-pub(super) const SHORTEST: usize = 8;
 
 impl Vault {
     /// A vault of these secrets, name and value, and of every kind that is known by its form.
