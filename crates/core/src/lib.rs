@@ -45,7 +45,7 @@ pub use action::{Parsed, TEXT_ISSUER, TurnError, parse as parse_turn, render as 
 pub use apply::apply;
 pub use calls::kept::artifact_files;
 pub use calls::rate::Window;
-pub use calls::reopen::{is_denied, reopened_text, result_in_words};
+pub use calls::reopen::{reopened_text, result_in_words};
 pub use calls::table::{Approvals, Call, CallState, Calls, Judged, Question, Reopened, Turn, arguments_in, places_in};
 pub use children::{Child, Children};
 pub use context::aside::{free_tokens, older};
@@ -84,7 +84,7 @@ pub use model::call::ModelCall;
 pub use next::next_step;
 pub use pending::{answer_due, approval_due, call_time, pending};
 pub use report::continuing::{Continuation, FINISH_ANSWER, how_to_continue};
-pub use report::helps::{Help, is_by_person, lacking, tool_of, what_helps};
+pub use report::helps::{Help, lacking, tool_of, what_helps};
 pub use report::{Ending, degraded_answer, ending, status};
 pub use run::Run;
 pub use run::progress::Progress;

@@ -2,11 +2,12 @@
 
 #[cfg(feature = "home")]
 use mainpath_index::IndexError;
-use mainpath_policy::PolicyError;
+use mainpath_policy::{PolicyError, RulePlace};
 use mainpath_providers::UnknownModel;
 use mainpath_runtime::{RuntimeError, Unusable};
 use mainpath_sessions::{PlaceError, SessionError};
 use mainpath_store::{StoreError, cause_of, is_no_room, is_scarce};
+use mainpath_types::Decision;
 use serde::Serialize;
 
 /// What kind of thing went wrong. Exit codes and problem types are derived from it.
@@ -184,15 +185,15 @@ impl From<IndexError> for Error {
 
 impl From<PolicyError> for Error {
     fn from(error: PolicyError) -> Error {
-        match RULES.iter().find(|(flag, _)| *flag == error.place) {
-            Some((_, field)) => Error::of_field(field, format_args!(": {}", error.problem)),
-            None => Error::invalid(error.to_string()),
-        }
+        let field = match error.place {
+            RulePlace::Single(Decision::Allow) => "rules.allow",
+            RulePlace::Single(Decision::Ask) => "rules.ask",
+            RulePlace::Single(Decision::Deny) => "rules.deny",
+            _ => return Error::invalid(error.to_string()),
+        };
+        Error::of_field(field, format_args!(": {}", error.problem))
     }
 }
-
-/// Where single rules stand, as `policy` names it, and here.
-const RULES: [(&str, &str); 3] = [("--allow", "rules.allow"), ("--ask", "rules.ask"), ("--deny", "rules.deny")];
 
 impl From<PlaceError> for Error {
     fn from(error: PlaceError) -> Error {

@@ -120,13 +120,13 @@ impl PolicyTests {
     fn facts(&self, example: &PolicyExample) -> Result<CallFacts, String> {
         let call = &example.call;
         #[cfg(feature = "home")]
-        self.names.as_ref().map_or(Ok(()), |names| names.check_call(call))?;
+        self.names.as_ref().map_or(Ok(()), |names| names.check_call(call)).map_err(|error| error.to_string())?;
         let Some(arguments) = &example.arguments else {
             let facts = sample_in(call, &self.tools, &self.workspace, self.policy.folders());
             return facts.map_err(|error| error.problem().trim_start_matches([':', ' ']).into());
         };
         if call.starts_with("mcp__") {
-            return sample(&format!("{call}({arguments})"), self.policy.folders());
+            return sample(&format!("{call}({arguments})"), self.policy.folders()).map_err(|error| error.to_string());
         }
         let planned = self.tools.plan(call, &arguments.to_string(), &self.workspace);
         let one_line =

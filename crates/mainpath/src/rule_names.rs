@@ -5,7 +5,7 @@ use crate::home::OPTIONAL;
 use crate::rules::{check_singles, narrow};
 use crate::{Error, Home};
 use mainpath_mcp::Servers;
-use mainpath_policy::{Layer, Policy, check_rule_tool};
+use mainpath_policy::{Layer, Policy, ToolNameError, check_rule_tool};
 use mainpath_tools::Tools;
 use mainpath_types::RunRules;
 use std::path::Path;
@@ -48,11 +48,11 @@ impl RuleNames {
     }
 
     /// Whether a call such as `bash(ls)` is one of a tool that there is. Errors: it is none, and what may have been meant.
-    pub fn check_call(&self, call: &str) -> Result<(), String> {
+    pub fn check_call(&self, call: &str) -> Result<(), ToolNameError> {
         self.known(call)
     }
 
-    fn known(&self, pattern: &str) -> Result<(), String> {
+    fn known(&self, pattern: &str) -> Result<(), ToolNameError> {
         let names: Vec<&str> = self.names.iter().map(String::as_str).chain(REACHING).collect();
         let prefixes: Vec<&str> = self.prefixes.iter().map(String::as_str).collect();
         check_rule_tool(pattern, &names, &prefixes)

@@ -6,7 +6,8 @@
 
 use crate::{Error, ErrorKind, Home};
 use mainpath_policy::{
-    Folders, Layer, Policy, PolicyError, Predicate, PredicateError, check_slip, check_spelling, narrow_words,
+    Folders, Layer, Policy, PolicyError, Predicate, PredicateError, ToolNameError, check_slip, check_spelling,
+    narrow_words,
 };
 use mainpath_runtime::BuiltinRules;
 use mainpath_store::{cause_of, is_scarce, open_regular, write_private};
@@ -272,7 +273,10 @@ pub(crate) fn check_given(rules: &RunRules, tools: &Tools, others: &[String]) ->
 
 /// Reads the rules of a run that are given one by one, and holds what each names to `check`. Errors: the list of one that cannot be read,
 /// or that `check` refuses.
-pub(crate) fn check_singles(rules: &RunRules, check: impl Fn(&str) -> Result<(), String>) -> Result<Policy, Error> {
+pub(crate) fn check_singles(
+    rules: &RunRules,
+    check: impl Fn(&str) -> Result<(), ToolNameError>,
+) -> Result<Policy, Error> {
     check_breakpoints(rules, &check)?;
     let RunRules { allow, ask, deny, .. } = rules;
     let lists = [
@@ -293,7 +297,7 @@ pub(crate) fn check_singles(rules: &RunRules, check: impl Fn(&str) -> Result<(),
 
 /// Checks the breakpoints of a run, and the tools that they name in full. Errors: one cannot be read; where, and what is expected there; or
 /// `check` refuses a tool.
-fn check_breakpoints(rules: &RunRules, check: &impl Fn(&str) -> Result<(), String>) -> Result<(), Error> {
+fn check_breakpoints(rules: &RunRules, check: &impl Fn(&str) -> Result<(), ToolNameError>) -> Result<(), Error> {
     for text in &rules.breakpoints {
         let bad = |wrong: PredicateError| Error::of_field("rules.breakpoints", format_args!(" {text:?}, {wrong}"));
         let read = Predicate::breakpoint(text).map_err(bad)?;

@@ -29,7 +29,7 @@ impl TryFrom<String> for Allow {
         if let Some(method) = methods.split(',').find(|name| !methods.is_empty() && !known(name)) {
             return Err(SettingError::UnknownMethod { method: method.into(), text });
         }
-        let rule = AddressRule::parse(&text).map_err(|error| SettingError::Pattern { problem: error.to_string() })?;
+        let rule = AddressRule::parse(&text)?;
         let Some((_, rest)) = address.split_once("://").filter(|(scheme, _)| matches!(*scheme, "http" | "https"))
         else {
             return Err(SettingError::Scheme(text));

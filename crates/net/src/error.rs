@@ -1,6 +1,7 @@
 //! Why a setting, a configured tool or a redirect is refused.
 
 use crate::ask::METHODS;
+use mainpath_policy::PatternError;
 use mainpath_tools::{PortError, Problem, SchemaError};
 use reqwest::Method;
 
@@ -50,11 +51,8 @@ pub enum SettingError {
     #[error("{0:?} is neither http nor https; write it like GET https://api.example.com/v1/**")]
     Scheme(String),
     /// The address in a line of an allow-list is not a pattern of the rules.
-    #[error("{problem}")]
-    Pattern {
-        /// The cause, as the rules state it.
-        problem: String,
-    },
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
 }
 
 /// Why a configured tool cannot be used: one line that states what to do.

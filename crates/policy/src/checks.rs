@@ -2,9 +2,9 @@
 //! log and says what happened.
 
 use crate::part::parts;
-use crate::pattern::{Fit, Pattern, Reading, Seen};
+use crate::pattern::{Fit, Pattern, PatternError, Reading, Seen};
 use crate::shell::{self, Script};
-use crate::{CallFacts, Folders, ToolNames};
+use crate::{CallFacts, Folders, ToolNameError, ToolNames};
 use mainpath_types::{CallId, Micros};
 use serde::Deserialize;
 
@@ -104,6 +104,22 @@ pub struct Breach {
     pub problem: String,
 }
 
+/// Why a file of checks cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChecksError {
+    /// It is not TOML, or not of the right form.
+    #[error("{}{message}", line.map(|line| format!("line {line}: ")).unwrap_or_default())]
+    Syntax {
+        /// The line, from 1, where the parser knows it.
+        line: Option<usize>,
+        /// The message of the TOML parser, on one line.
+        message: String,
+    },
+    /// A call is not a pattern.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -152,12 +168,11 @@ fn cost<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Micros>, D::
 
 impl Checks {
     /// Reads a file of checks. Errors: what is wrong and where, one line for its author.
-    pub fn parse(text: &str, folders: &Folders) -> Result<Checks, String> {
+    pub fn parse(text: &str, folders: &Folders) -> Result<Checks, ChecksError> {
         let file: File = toml::from_str(text).map_err(|error| {
             let line =
                 error.span().and_then(|span| text.get(..span.start)).map(|before| before.matches('\n').count() + 1);
-            let line = line.map(|line| format!("line {line}: ")).unwrap_or_default();
-            format!("{line}{}", error.message().replace('\n', " "))
+            ChecksError::Syntax { line, message: error.message().replace('\n', " ") }
         })?;
         let mut checks = Checks { budget: file.budget, ..Checks::default() };
         file.order.iter().try_for_each(|order| checks.order(&order.call, &order.after, folders))?;
@@ -166,20 +181,20 @@ impl Checks {
     }
 
     /// Adds a check of order. Errors: one of the two is no pattern.
-    pub fn order(&mut self, call: &str, after: &str, folders: &Folders) -> Result<(), String> {
+    pub fn order(&mut self, call: &str, after: &str, folders: &Folders) -> Result<(), PatternError> {
         self.order.push(Order { call: Named::parse(call, folders)?, after: Named::parse(after, folders)? });
         Ok(())
     }
 
     /// Adds a check of number. Errors: it is no pattern.
-    pub fn most(&mut self, call: &str, calls: u64, folders: &Folders) -> Result<(), String> {
+    pub fn most(&mut self, call: &str, calls: u64, folders: &Folders) -> Result<(), PatternError> {
         self.most.push(Most { call: Named::parse(call, folders)?, calls });
         Ok(())
     }
 
     /// Holds the calls that are named to the tools that there are: these, and all that Mainpath can have. A check of no tool at all would
     /// always hold. Errors: one names none; what may have been meant.
-    pub fn check_names<'t>(&self, tools: impl IntoIterator<Item = &'t str> + Clone) -> Result<(), String> {
+    pub fn check_names<'t>(&self, tools: impl IntoIterator<Item = &'t str> + Clone) -> Result<(), ToolNameError> {
         let named = self.order.iter().flat_map(|order| [&order.call, &order.after]);
         let mut named = named.chain(self.most.iter().map(|most| &most.call));
         named.try_for_each(|call| {
@@ -237,7 +252,7 @@ impl Checks {
 }
 
 impl Named {
-    fn parse(text: &str, folders: &Folders) -> Result<Named, String> {
+    fn parse(text: &str, folders: &Folders) -> Result<Named, PatternError> {
         Ok(Named { text: text.trim().into(), pattern: Pattern::parse(text, folders)? })
     }
 
@@ -311,7 +326,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_in_a_file_is_said_with_its_line() {
-        let wrong = |text: &str| Checks::parse(text, &folders()).unwrap_err();
+        let wrong = |text: &str| Checks::parse(text, &folders()).unwrap_err().to_string();
         assert_eq!(wrong("\n[[order]]\ncall = \"bash\"\n"), "line 2: missing field `after`");
         assert_eq!(wrong("[budget]\ncost = \"much\"\n"), "line 2: \"much\" is not an amount of money such as \"1.50\"");
         assert!(wrong("[budgets]\n").contains("unknown field `budgets`"));
@@ -332,7 +347,7 @@ mod tests {
             assert_eq!(check(there), Ok(()), "{there}");
         }
         for none in ["nosuch_tool", "nosuch_tool(a b)", "nosuch*"] {
-            assert!(check(none).unwrap_err().starts_with("there is no tool \"nosuch"), "{none}");
+            assert!(check(none).unwrap_err().to_string().starts_with("there is no tool \"nosuch"), "{none}");
         }
         let mut checks = Checks::default();
         checks.order("bash", "nosuch_tool", &folders()).unwrap();

@@ -1,10 +1,11 @@
 //! Rule files: TOML in, rules out, with every mistake named by file and line.
 
+use crate::error::{LARGEST, MOST_RULES, PolicyError, RulePlace, RuleProblem};
 use crate::example::PolicyExample;
 use crate::part::parts;
-use crate::pattern::{Fit, Folders, Pattern, Reading, Seen};
+use crate::pattern::{Fit, Folders, Pattern, PatternError, Reading, Seen};
 use crate::rule::{Layer, Rule};
-use crate::sample::sample;
+use crate::sample::{SampleError, sample};
 use crate::shell;
 use mainpath_types::{Access, ApprovalMode, Decision, EffectClass, Origin};
 use serde::de::{Deserializer, Error, SeqAccess, Visitor, value};
@@ -13,21 +14,6 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::marker::PhantomData;
 use toml::Spanned;
-
-/// The largest rule file, in bytes.
-const LARGEST: usize = 1024 * 1024;
-/// The most rules of a file.
-const MOST_RULES: usize = 2_000;
-
-/// What is wrong with a rule, and where.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {problem}")]
-pub struct PolicyError {
-    /// File and line, or the option of the command line.
-    pub place: String,
-    /// What is wrong.
-    pub problem: String,
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -150,7 +136,7 @@ struct Example {
     /// Whether the rule is to match it.
     expected: bool,
     /// What is named in the error.
-    place: String,
+    place: RulePlace,
 }
 
 impl Parsed {
@@ -162,10 +148,10 @@ impl Parsed {
         }
         for Example { rule, call, expected, place } in &self.examples {
             let Some(rule) = self.rules.get(*rule) else { continue };
-            let at = |problem: String| PolicyError { place: place.clone(), problem };
-            if fits(rule, call, folders).map_err(at)? != *expected {
-                let not = if *expected { "does not match" } else { "matches" };
-                return Err(at(format!("the rule {} {not} its example {call:?}", rule.id)));
+            let at = |problem: RuleProblem| PolicyError { place: place.clone(), problem };
+            if fits(rule, call, folders).map_err(|error| at(error.into()))? != *expected {
+                let (rule, call) = (rule.id.clone(), call.clone());
+                return Err(at(RuleProblem::Example { rule, call, expected: *expected }));
             }
         }
         Ok(())
@@ -173,10 +159,7 @@ impl Parsed {
 }
 
 /// How a pattern is read.
-pub(crate) type ReadPattern = fn(&str, &Folders) -> Result<Pattern, String>;
-
-/// Why such a rule allows nothing.
-const CONTENT_ALLOWS_NOTHING: &str = "a rule about content denies or asks; allow files by their path: write(src/**)";
+pub(crate) type ReadPattern = fn(&str, &Folders) -> Result<Pattern, PatternError>;
 
 /// Reads a rule file. Its examples are left to [`Parsed::test`]. `name` stands in the errors. Errors: file, line, what is
 /// wrong, and what may have been meant.
@@ -188,19 +171,21 @@ pub(crate) fn parse(
     read: ReadPattern,
 ) -> Result<Parsed, PolicyError> {
     let line = |start: usize| text.get(..start).map_or(1, |before| before.matches('\n').count() + 1);
-    let at = |start: usize, problem: String| PolicyError { place: format!("{name}, line {}", line(start)), problem };
+    let place = |start: usize| RulePlace::Line { file: name.into(), line: line(start) };
+    let at = |start: usize, problem: RuleProblem| PolicyError { place: place(start), problem };
     if text.len() > LARGEST {
-        return Err(at(0, format!("a rule file has at most {LARGEST} bytes")));
+        return Err(at(0, RuleProblem::LargeFile));
     }
     let raw: RawFile = toml::from_str(text).map_err(|error| {
-        let hint = suggestion(error.message()).map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
-        at(error.span().map_or(0, |span| span.start), format!("{}{hint}", error.message()))
+        let message = error.message().to_string();
+        let meant = suggestion(&message);
+        at(error.span().map_or(0, |span| span.start), RuleProblem::Syntax { message, meant })
     })?;
     if raw.rule.len() > MOST_RULES {
-        return Err(at(0, format!("a rule file has at most {MOST_RULES} rules")));
+        return Err(at(0, RuleProblem::ManyRules));
     }
     if let (Some(off), Layer::Project) = (raw.off.first(), layer) {
-        return Err(at(off.span().start, "a project cannot switch rules off".into()));
+        return Err(at(off.span().start, RuleProblem::ProjectOff));
     }
     let (mut rules, mut ids, mut kept) = (Vec::new(), BTreeSet::new(), Vec::new());
     for (number, raw) in (1..).zip(raw.rule) {
@@ -210,31 +195,28 @@ pub(crate) fn parse(
         let id = raw.id.map_or_else(|| format!("{}.{number}", layer.prefix()), Spanned::into_inner);
         let own = layer == Layer::Builtin;
         if let Some(reserved) = ["builtin.", "access.", "flag."].iter().find(|start| !own && id.starts_with(*start)) {
-            return Err(at(id_start, format!("the id {id:?} begins with {reserved}, as only Mainpath's own rules do")));
+            return Err(at(id_start, RuleProblem::ReservedId { id, reserved }));
         }
         if id.is_empty() || id.len() > 100 || !id.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c)) {
-            return Err(at(
-                id_start,
-                format!("the id {id:?} is not made of 1 to 100 letters, digits, '.', '_' and '-'"),
-            ));
+            return Err(at(id_start, RuleProblem::BadId(id)));
         }
         if !ids.insert(id.clone()) {
-            return Err(at(id_start, format!("two rules have the id {id:?}")));
+            return Err(at(id_start, RuleProblem::SameId(id)));
         }
         if let Some(always) = raw.always.as_ref().filter(|always| *always.get_ref() && raw.decision != Decision::Ask) {
-            return Err(at(always.span().start, "always is for rules that ask".into()));
+            return Err(at(always.span().start, RuleProblem::AlwaysWithoutAsk));
         }
         let match_start = raw.r#match.span().start;
         let written = raw.r#match.into_inner().0;
         let matches: Vec<String> =
             written.iter().flat_map(|text| text.lines()).map(|line| line.trim().into()).collect();
         if matches.is_empty() {
-            return Err(at(match_start, "the rule matches nothing: its list is empty".into()));
+            return Err(at(match_start, RuleProblem::NoPattern));
         }
         let patterns = matches.iter().map(|text| read(text, folders)).collect::<Result<Vec<_>, _>>();
-        let patterns = patterns.map_err(|problem| at(match_start, problem))?;
+        let patterns = patterns.map_err(|error| at(match_start, error.into()))?;
         if raw.decision == Decision::Allow && patterns.iter().any(Pattern::is_of_content) {
-            return Err(at(match_start, CONTENT_ALLOWS_NOTHING.into()));
+            return Err(at(match_start, RuleProblem::ContentAllows));
         }
         let rule = Rule {
             id,
@@ -252,7 +234,7 @@ pub(crate) fn parse(
         };
         for (examples, expected) in [(raw.examples.r#match, true), (raw.examples.no_match, false)] {
             kept.extend(examples.into_iter().map(|example| {
-                let place = format!("{name}, line {}", line(example.span().start));
+                let place = place(example.span().start);
                 Example { rule: rules.len(), call: example.into_inner(), expected, place }
             }));
         }
@@ -301,7 +283,7 @@ pub(crate) fn parse_one(
     text: &str,
     folders: &Folders,
     read: ReadPattern,
-) -> Result<Rule, String> {
+) -> Result<Rule, RuleProblem> {
     let condition = text.rfind(" if ").filter(|at| {
         let before = text.get(..*at).unwrap_or_default();
         !before.contains('(') || before.trim_end().ends_with(')')
@@ -317,18 +299,15 @@ pub(crate) fn parse_one(
             let origins = origins.split(',').map(|origin| one_origin(origin.trim()));
             (origins.collect::<Result<_, _>>()?, false)
         }
-        Some(_) => {
-            let known = "if origin = web, or: if destination = text";
-            return Err(format!("the condition in {text:?} cannot be read; it looks like: {known}"));
-        }
+        Some(_) => return Err(RuleProblem::Condition(text.into())),
     };
     let matches: Vec<String> = pattern.lines().map(|line| line.trim().into()).collect();
     let patterns = matches.iter().map(|text| read(text, folders)).collect::<Result<Vec<_>, _>>()?;
     if patterns.is_empty() {
-        return Err("the rule is empty; it looks like bash(git status) or write(src/**)".into());
+        return Err(PatternError::Empty.into());
     }
     if decision == Decision::Allow && patterns.iter().any(Pattern::is_of_content) {
-        return Err(CONTENT_ALLOWS_NOTHING.into());
+        return Err(RuleProblem::ContentAllows);
     }
     Ok(Rule {
         id,
@@ -364,16 +343,14 @@ pub(crate) fn of_preset(text: &str) -> (&str, Option<&str>) {
 }
 
 /// An origin by its name.
-fn one_origin(name: &str) -> Result<Origin, String> {
-    Origin::deserialize(de::IntoDeserializer::<value::Error>::into_deserializer(name)).map_err(|error| {
-        let error = error.to_string();
-        let hint = suggestion(&error).map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
-        format!("{error}{hint}")
-    })
+fn one_origin(name: &str) -> Result<Origin, RuleProblem> {
+    Origin::deserialize(de::IntoDeserializer::<value::Error>::into_deserializer(name))
+        .map_err(|error| error.to_string())
+        .map_err(|message| RuleProblem::Origin { meant: suggestion(&message), message })
 }
 
 /// Whether a rule is about a call, its conditions aside.
-fn fits(rule: &Rule, example: &str, folders: &Folders) -> Result<bool, String> {
+fn fits(rule: &Rule, example: &str, folders: &Folders) -> Result<bool, SampleError> {
     let facts = sample(example, folders)?;
     let scripts: Vec<_> = facts.commands.iter().map(|line| shell::read(line)).collect();
     let seen: Vec<Vec<Seen<'_>>> = scripts

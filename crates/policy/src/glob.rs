@@ -1,6 +1,6 @@
 //! One word of a pattern: letters that stand for themselves, and `*`, `?`, `[…]`, `{…,…}`.
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{ErrorKind, GlobBuilder, GlobMatcher};
 use std::sync::{Arc, OnceLock};
 
 /// The longest pattern, in bytes. What is longer was not written by a person.
@@ -10,6 +10,25 @@ const MOST_ALTERNATIVES: usize = 200;
 
 /// The most alternatives that are compared one by one.
 const MOST_PLAIN: usize = 64;
+
+/// Why a text is not a pattern with wildcards.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GlobError {
+    /// It is too long.
+    #[error("the pattern is longer than {LONGEST} bytes")]
+    TooLong,
+    /// It has too many alternatives.
+    #[error("the pattern has more than {MOST_ALTERNATIVES} alternatives")]
+    ManyAlternatives,
+    /// It breaks a rule of the syntax.
+    #[error("the pattern {text:?} cannot be read: {problem}")]
+    Syntax {
+        /// The pattern.
+        text: String,
+        /// The rule.
+        problem: ErrorKind,
+    },
+}
 
 /// A compiled pattern for a word, a path or an address.
 #[derive(Clone, Debug)]
@@ -42,21 +61,21 @@ pub(crate) struct Plain {
 
 impl Glob {
     /// A pattern whose `*` is any letters at all.
-    pub fn word(text: &str) -> Result<Glob, String> {
+    pub fn word(text: &str) -> Result<Glob, GlobError> {
         Glob::new(text, false)
     }
 
     /// A pattern for a path: `*` stops at `/`, `**` between slashes is any folders.
-    pub fn path(text: &str) -> Result<Glob, String> {
+    pub fn path(text: &str) -> Result<Glob, GlobError> {
         Glob::new(text, true)
     }
 
-    fn new(text: &str, is_path: bool) -> Result<Glob, String> {
+    fn new(text: &str, is_path: bool) -> Result<Glob, GlobError> {
         if text.len() > LONGEST {
-            return Err(format!("the pattern is longer than {LONGEST} bytes"));
+            return Err(GlobError::TooLong);
         }
         if text.matches(',').count() > MOST_ALTERNATIVES {
-            return Err(format!("the pattern has more than {MOST_ALTERNATIVES} alternatives"));
+            return Err(GlobError::ManyAlternatives);
         }
         if let Some(plain) = unescaped(text) {
             return Ok(Glob::Literal(plain));
@@ -71,10 +90,10 @@ impl Glob {
         plain.map_or_else(|| Glob::pattern(text, is_path), Ok)
     }
 
-    fn pattern(text: &str, is_path: bool) -> Result<Glob, String> {
+    fn pattern(text: &str, is_path: bool) -> Result<Glob, GlobError> {
         let glob =
             GlobBuilder::new(text).literal_separator(is_path).backslash_escape(true).empty_alternates(true).build();
-        let glob = glob.map_err(|error| format!("the pattern {text:?} cannot be read: {}", error.kind()))?;
+        let glob = glob.map_err(|error| GlobError::Syntax { text: text.into(), problem: error.kind().clone() })?;
         Ok(Glob::Pattern(Arc::new(Lazy { read: glob, compiled: OnceLock::new() })))
     }
 
@@ -206,7 +225,7 @@ mod tests {
             (r"\*", "*", true, true),
             (r"\*", "a", false, false),
         ] {
-            let matches = |glob: Result<Glob, String>| glob.unwrap().matches(text);
+            let matches = |glob: Result<Glob, GlobError>| glob.unwrap().matches(text);
             let found = (matches(Glob::word(pattern)), matches(Glob::path(pattern)));
             assert_eq!(found, (in_word, in_path), "{pattern} {text}");
         }

@@ -1,6 +1,6 @@
 //! Rules held to the arguments that tools have: one about an argument that no call can have would never fit.
 
-use crate::{Layer, Policy, PolicyError, Rule};
+use crate::{Layer, Policy, PolicyError, Rule, RulePlace, RuleProblem};
 use serde_json::{Map, Value};
 
 impl Policy {
@@ -12,10 +12,9 @@ impl Policy {
         for rule in self.rules().iter().filter(|rule| rule.layer == layer && rule.ignored.is_none()) {
             for (tool, argument) in rule.patterns.iter().filter_map(|pattern| pattern.arguments()).flatten() {
                 let schema = tools.iter().find(|(name, _)| *name == tool).map(|(_, schema)| *schema);
-                if let Some(has) = schema.and_then(|schema| lacks(schema, argument)) {
-                    let has = if has.is_empty() { "it has none".into() } else { format!("it has: {}", has.join(", ")) };
-                    let argument = argument.join(".");
-                    let problem = format!("the tool {tool:?} has no argument {argument:?}; {has}");
+                if let Some(known) = schema.and_then(|schema| lacks(schema, argument)) {
+                    let (tool, argument) = (tool.into(), argument.join("."));
+                    let problem = RuleProblem::UnknownArgument { tool, argument, known };
                     return Err(PolicyError { place: place(rule), problem });
                 }
             }
@@ -31,10 +30,10 @@ impl Policy {
 }
 
 /// Where a rule stands, as errors name it.
-fn place(rule: &Rule) -> String {
+fn place(rule: &Rule) -> RulePlace {
     match &rule.place {
-        Some((file, line)) => format!("{file}, line {line}"),
-        None => format!("--{}", rule.decision.as_str()),
+        Some((file, line)) => RulePlace::Line { file: file.clone(), line: *line },
+        None => RulePlace::Single(rule.decision),
     }
 }
 

@@ -10,6 +10,7 @@
 
 mod breakpoints;
 mod checks;
+mod error;
 mod example;
 mod facts;
 mod file;
@@ -18,6 +19,7 @@ mod grant;
 mod judge;
 mod known_arguments;
 mod narrow;
+mod narrow_pattern;
 mod part;
 mod pattern;
 mod policy;
@@ -30,23 +32,26 @@ mod tool_names;
 mod weigh;
 
 pub use breakpoints::{AtStop, BREAKPOINT, Breakpoints};
-pub use checks::{Breach, Budget, Checks, PastCall, PastRun};
+pub use checks::{Breach, Budget, Checks, ChecksError, PastCall, PastRun};
+pub use error::{PolicyError, RulePlace, RuleProblem};
 pub use example::PolicyExample;
 pub use facts::{CallFacts, PathFact, UrlFact};
-pub use file::{PolicyError, policy_examples, with_preset};
+pub use file::{policy_examples, with_preset};
+pub use glob::GlobError;
 pub use grant::{Attempt, Grant};
 pub use judge::{
     AppliedRule, BY_YES, Explanation, HEADLESS, NON_INTERACTIVE, PartVerdict, Rules, explain, is_asked_by_default,
     is_unattended, judge, judge_found, not_given,
 };
 pub use narrow::{EVERY_FILE_HERE, RuleText, is_for_files_here, narrowest};
-pub use pattern::{AddressRule, Folders, OWN_TOOLS};
+pub use narrow_pattern::NarrowPattern;
+pub use pattern::{AddressRule, Folders, NeverMatches, OWN_TOOLS, PatternError};
 pub use policy::Policy;
 pub use predicate::{
-    Condition, FieldTest, NumberOrder, Predicate, PredicateError, StepFacts, StepField, Term, TextSearch,
-    argument_values,
+    Condition, FieldTest, NumberOrder, Predicate, PredicateError, PredicateProblem, SearchError, StepFacts, StepField,
+    Term, TextSearch, argument_values,
 };
 pub use rule::{Layer, Rule};
-pub use sample::sample;
+pub use sample::{SampleError, sample};
 pub use spelling::{check_spelling, narrow_words};
-pub use tool_names::{ToolNames, check_rule_tool, check_slip};
+pub use tool_names::{ToolNameError, ToolNames, check_rule_tool, check_slip};

@@ -1,6 +1,7 @@
 //! The rules of a run, layer by layer.
 
-use crate::file::{PolicyError, ReadPattern, of_preset, parse, parse_one};
+use crate::error::{PolicyError, RulePlace, RuleProblem};
+use crate::file::{ReadPattern, of_preset, parse, parse_one};
 use crate::part::short;
 use crate::pattern::{Folders, Pattern};
 use crate::rule::{Layer, Rule};
@@ -74,9 +75,8 @@ impl Policy {
             }
             if !found {
                 let near = self.rules.iter().find(|rule| strsim::damerau_levenshtein(&rule.id, id) <= 2);
-                let hint = near.map(|rule| format!("; did you mean {:?}?", rule.id)).unwrap_or_default();
-                let problem = format!("off names the rule {id:?}, and there is none that can be switched off{hint}");
-                return Err(PolicyError { place: name.into(), problem });
+                let problem = RuleProblem::UnknownOff { id: id.clone(), meant: near.map(|rule| rule.id.clone()) };
+                return Err(PolicyError { place: RulePlace::File(name.into()), problem });
             }
         }
         self.rules.extend(parsed.rules.into_iter().map(Arc::new));
@@ -117,7 +117,7 @@ impl Policy {
         let id =
             preset.map_or_else(|| format!("run.{word}.{number}"), |name| format!("preset {name}: {}", short(text)));
         let rule = parse_one(decision, Layer::Run, id, text, &self.folders, self.reads(Layer::Run))
-            .map_err(|problem| PolicyError { place: format!("--{word}"), problem })?;
+            .map_err(|problem| PolicyError { place: RulePlace::Single(decision), problem })?;
         self.rules.push(Arc::new(rule));
         self.changed();
         Ok(())
@@ -130,7 +130,7 @@ impl Policy {
         let patterns: Vec<String> = commands.iter().map(|command| format!("bash({command})")).collect();
         let read = self.reads(Layer::Run);
         let rule = parse_one(Decision::Allow, Layer::Run, id, &patterns.join("\n"), &self.folders, read)
-            .map_err(|problem| PolicyError { place: "commands".into(), problem })?;
+            .map_err(|problem| PolicyError { place: RulePlace::Commands, problem })?;
         self.command_bounds.push(Arc::new(rule));
         self.changed();
         Ok(())
@@ -214,7 +214,7 @@ mod tests {
         let tested = parse(Layer::Builtin, BUILTIN_NAME, &spoilt, &folders, Pattern::parse)
             .and_then(|parsed| parsed.test(&folders));
         assert_eq!(
-            tested.map_err(|error| error.problem),
+            tested.map_err(|error| error.problem.to_string()),
             Err("the rule builtin.destroy does not match its example \"bash(ls)\"".into())
         );
     }

@@ -5,21 +5,46 @@ use crate::{CallFacts, PathFact, UrlFact};
 use mainpath_types::{EffectClass, own_tool_name};
 use serde_json::{Map, Value};
 
+/// Why a line is not a call.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SampleError {
+    /// The parenthesis is not closed.
+    #[error("{0:?} lacks its closing )")]
+    Unclosed(String),
+    /// It does not begin with a tool's name.
+    #[error("{0:?} is not a call; it looks like bash(git status) or write(src/main.rs)")]
+    NoName(String),
+    /// The arguments begin with a brace and are not a JSON object.
+    #[error("the arguments of {call:?} are not a JSON object: {problem}")]
+    Json {
+        /// The line.
+        call: String,
+        /// The message of the JSON parser.
+        problem: String,
+    },
+    /// The arguments of a tool of an MCP server have no names.
+    #[error("the arguments of {0:?} are written as name=value, name=value or as a JSON object")]
+    Unnamed(String),
+}
+
 /// The facts of a call such as `bash(git push)`, `write(src/a.rs)`, `http_request(GET https://h/x)`, `tool(name=value)`.
 ///
 /// Paths are taken by their letters: nothing is known of links. The effects are those of Mainpath's own tools; any other
-/// tool's is the worst. Errors: it is no call.
-pub fn sample(text: &str, folders: &Folders) -> Result<CallFacts, String> {
+/// tool's is the worst.
+///
+/// # Errors
+/// The line is not a call.
+pub fn sample(text: &str, folders: &Folders) -> Result<CallFacts, SampleError> {
     let text = text.trim();
     let (name, inner) = match text.split_once('(') {
         Some((name, rest)) => {
-            let inner = rest.strip_suffix(')').ok_or_else(|| format!("{text:?} lacks its closing )"))?;
+            let inner = rest.strip_suffix(')').ok_or_else(|| SampleError::Unclosed(text.into()))?;
             (name.trim(), inner)
         }
         None => (text, ""),
     };
     if name.is_empty() || name.contains(char::is_whitespace) {
-        return Err(format!("{text:?} is not a call; it looks like bash(git status) or write(src/main.rs)"));
+        return Err(SampleError::NoName(text.into()));
     }
     let tool = own_tool_name(name);
     let effect = match tool {
@@ -58,18 +83,16 @@ pub fn sample(text: &str, folders: &Folders) -> Result<CallFacts, String> {
 }
 
 /// The arguments of a tool of an MCP server: nothing is known of which are files or addresses.
-fn of_mcp(text: &str, inner: &str, pairs: Option<Vec<(&str, &str)>>) -> Result<Value, String> {
+fn of_mcp(text: &str, inner: &str, pairs: Option<Vec<(&str, &str)>>) -> Result<Value, SampleError> {
     if let "..." | "…" = inner.trim() {
         return Ok(Value::Object(Map::new()));
     }
     if inner.trim_start().starts_with('{') {
         let read: Map<String, Value> = serde_json::from_str(inner)
-            .map_err(|error| format!("the arguments of {text:?} are not a JSON object: {error}"))?;
+            .map_err(|error| SampleError::Json { call: text.into(), problem: error.to_string() })?;
         return Ok(Value::Object(read));
     }
-    let pairs = pairs.ok_or_else(|| {
-        format!("the arguments of {text:?} are written as name=value, name=value or as a JSON object")
-    })?;
+    let pairs = pairs.ok_or_else(|| SampleError::Unnamed(text.into()))?;
     Ok(Value::Object(pairs.iter().map(|(name, value)| (name.trim().to_string(), Value::from(*value))).collect()))
 }
 

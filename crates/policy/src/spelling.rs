@@ -1,10 +1,11 @@
 //! Patterns that are narrower than their author may have meant.
 
-use crate::ToolNames;
+use crate::narrow_pattern::NarrowPattern;
+use crate::{ToolNameError, ToolNames};
 
 /// Returns what may have been meant by a pattern whose last word has a sign at its end: `bash(rm*)`, `bash(git push*)`, and `bash(git push:*)`, by
 /// which another program means any arguments.
-pub fn narrow_words(pattern: &str) -> Option<String> {
+pub fn narrow_words(pattern: &str) -> Option<NarrowPattern> {
     let (tool, words) = pattern.strip_suffix(')')?.split_once('(')?;
     let names: ToolNames = tool.parse().ok()?;
     let begins = words.strip_suffix('*').filter(|words| !words.contains(['\'', '"', '\\']))?;
@@ -16,18 +17,20 @@ pub fn narrow_words(pattern: &str) -> Option<String> {
     let is_word = !last.is_empty()
         && last.chars().all(|c| c.is_alphanumeric() || joint(c))
         && (is_only || !last.ends_with(['-', '_']));
-    (is_word && names.matches("bash")).then(|| {
-        let what = if is_only { "is compared with a single word" } else { "compares its last sign within a single word" };
-        let word = format!("{last}{colon}");
-        format!("{pattern} {what} that begins with {word:?}, so it does not fit `{plain} x`; with any arguments write {tool}({plain} *)")
+    (is_word && names.matches("bash")).then(|| NarrowPattern {
+        pattern: pattern.into(),
+        tool: tool.into(),
+        words: plain.into(),
+        last: format!("{last}{colon}"),
+        is_only,
     })
 }
 
 /// Checks that a pattern does not mean any arguments in the spelling of another program, `bash(git push:*)`: here it fits almost no command.
-/// Errors: it does; what to write.
-pub fn check_spelling(pattern: &str) -> Result<(), String> {
+/// Errors: it does.
+pub fn check_spelling(pattern: &str) -> Result<(), ToolNameError> {
     match narrow_words(pattern).filter(|_| pattern.ends_with(":*)")) {
-        Some(hint) => Err(hint),
+        Some(narrow) => Err(narrow.into()),
         None => Ok(()),
     }
 }
@@ -39,10 +42,10 @@ mod tests {
     #[test]
     fn a_pattern_of_one_word_is_pointed_out_where_arguments_may_have_been_meant() {
         let hint = "bash(rm*) is compared with a single word that begins with \"rm\", so it does not fit `rm x`; with any arguments write bash(rm *)";
-        assert_eq!(narrow_words("bash(rm*)").as_deref(), Some(hint));
+        assert_eq!(narrow_words("bash(rm*)").map(|narrow| narrow.to_string()).as_deref(), Some(hint));
         assert!(
             narrow_words("execute_bash(./deploy*)")
-                .is_some_and(|hint| hint.ends_with("write execute_bash(./deploy *)"))
+                .is_some_and(|narrow| narrow.to_string().ends_with("write execute_bash(./deploy *)"))
         );
         for (pattern, meant) in [
             ("bash(git push*)", "bash(git push *)"),
@@ -50,10 +53,10 @@ mod tests {
             ("bash(npm run test:*)", "bash(npm run test *)"),
             ("execute_bash(cargo  publish*)", "execute_bash(cargo  publish *)"),
         ] {
-            let hint = narrow_words(pattern).unwrap_or_default();
+            let hint = narrow_words(pattern).unwrap().to_string();
             assert!(hint.ends_with(&format!("with any arguments write {meant}")), "{pattern}: {hint}");
             let refused = pattern.ends_with(":*)").then_some(hint);
-            assert_eq!(check_spelling(pattern).err(), refused, "{pattern}");
+            assert_eq!(check_spelling(pattern).err().map(|error| error.to_string()), refused, "{pattern}");
         }
         for clear in [
             "bash(rm *)",

@@ -1,6 +1,7 @@
 //! Names of tools as a configuration has them, beside its rules: own names, aliases, patterns.
 
-use crate::glob::Glob;
+use crate::glob::{Glob, GlobError};
+use crate::narrow_pattern::NarrowPattern;
 use crate::pattern::OWN_TOOLS;
 use mainpath_types::{MCP_TOOLS, TOOL_ALIASES, own_tool_name};
 use std::str::FromStr;
@@ -12,13 +13,54 @@ pub struct ToolNames {
     glob: Glob,
 }
 
+/// Why a text does not name tools.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ToolNameError {
+    /// It is neither a name nor a pattern for names.
+    #[error("{0:?} is not a tool's name, nor a pattern for names such as mcp__github__*")]
+    NotAName(String),
+    /// It is not a pattern.
+    #[error(transparent)]
+    Pattern(#[from] GlobError),
+    /// It names a tool, and its words fit fewer commands than may have been meant.
+    #[error(transparent)]
+    Narrow(#[from] NarrowPattern),
+    /// No tool has this name.
+    #[error(
+        "there is no tool {name:?}; those of MCP servers are called mcp__SERVER__TOOL, and * stands for any letters"
+    )]
+    Unknown {
+        /// The name.
+        name: String,
+    },
+    /// No tool has this name, and one has nearly the same.
+    #[error("there is no tool {name:?}; did you mean {meant:?}?")]
+    Misspelt {
+        /// The name.
+        name: String,
+        /// The nearest name of a tool.
+        meant: String,
+    },
+    /// It is the name of an MCP server.
+    #[error("there is no tool {name:?}; for all tools of the MCP server {server:?} write {MCP_TOOLS}{server}__*")]
+    Server {
+        /// The name.
+        name: String,
+        /// The server.
+        server: String,
+    },
+    /// It may be the name of a program.
+    #[error("there is no tool {0:?}; for the program write bash({0} *)")]
+    Program(String),
+}
+
 impl FromStr for ToolNames {
-    type Err = String;
-    fn from_str(text: &str) -> Result<ToolNames, String> {
+    type Err = ToolNameError;
+    fn from_str(text: &str) -> Result<ToolNames, ToolNameError> {
         let text = text.trim();
         let fits = |letter: char| letter.is_ascii_alphanumeric() || "_-*?[]{},!".contains(letter);
         if text.is_empty() || !text.chars().all(fits) {
-            return Err(format!("{text:?} is not a tool's name, nor a pattern for names such as mcp__github__*"));
+            return Err(ToolNameError::NotAName(text.into()));
         }
         Ok(ToolNames { text: text.into(), glob: Glob::word(own_tool_name(text))? })
     }
@@ -37,29 +79,26 @@ impl ToolNames {
 
     /// Holds it to the tools that there are: these, and all that Mainpath can have. Errors: it means none of them, and could mean
     /// none that a server brings; what may have been meant.
-    pub fn check<'t>(&self, tools: impl IntoIterator<Item = &'t str>) -> Result<(), String> {
+    pub fn check<'t>(&self, tools: impl IntoIterator<Item = &'t str>) -> Result<(), ToolNameError> {
         let known: Vec<&str> = tools.into_iter().chain(OWN_TOOLS).collect();
         self.check_server(&known)?;
         if self.text.starts_with(MCP_TOOLS) || known.iter().any(|tool| self.matches(tool)) {
             return Ok(());
         }
-        let hint = self.near(known).map_or_else(
-            || "those of MCP servers are called mcp__SERVER__TOOL, and * stands for any letters".into(),
-            |name| format!("did you mean {name:?}?"),
-        );
-        Err(format!("there is no tool {:?}; {hint}", self.text))
+        let name = self.text.clone();
+        Err(match self.near(known) {
+            None => ToolNameError::Unknown { name },
+            Some(meant) => ToolNameError::Misspelt { name, meant: meant.into() },
+        })
     }
 
     /// Errors: it is the name of an MCP server, as others write it for all tools of the server.
-    fn check_server(&self, known: &[&str]) -> Result<(), String> {
+    fn check_server(&self, known: &[&str]) -> Result<(), ToolNameError> {
         let server = self.one().and_then(|name| name.strip_prefix(MCP_TOOLS)).map(|rest| rest.trim_end_matches('_'));
         let is_server = |server: &&str| !server.is_empty() && !server.contains("__");
         match server.filter(is_server).filter(|_| !known.iter().any(|tool| self.matches(tool))) {
             None => Ok(()),
-            Some(server) => {
-                let (text, tools) = (&self.text, format!("{MCP_TOOLS}{server}__*"));
-                Err(format!("there is no tool {text:?}; for all tools of the MCP server {server:?} write {tools}"))
-            }
+            Some(server) => Err(ToolNameError::Server { name: self.text.clone(), server: server.into() }),
         }
     }
 
@@ -79,7 +118,7 @@ impl ToolNames {
 
 /// Holds a rule's pattern, such as `bash(git *)`, to the tools that there are: these, all that Mainpath can have, and those that a server
 /// brings, whose names begin with one of `prefixes`. Errors: it names none of them; what may have been meant.
-pub fn check_rule_tool(pattern: &str, tools: &[&str], prefixes: &[&str]) -> Result<(), String> {
+pub fn check_rule_tool(pattern: &str, tools: &[&str], prefixes: &[&str]) -> Result<(), ToolNameError> {
     let Some(names) = named(pattern) else { return Ok(()) };
     if prefixes.iter().any(|prefix| names.may_begin(prefix)) {
         return Ok(());
@@ -89,18 +128,15 @@ pub fn check_rule_tool(pattern: &str, tools: &[&str], prefixes: &[&str]) -> Resu
         return Ok(());
     }
     let is_program = names.text.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-');
-    names.check(tools.iter().copied()).map_err(|problem| {
-        let known = tools.iter().copied().chain(OWN_TOOLS).collect();
-        match is_program && names.near(known).is_none() {
-            true => format!("there is no tool {0:?}; for the program write bash({0} *)", names.text),
-            false => problem,
-        }
+    names.check(tools.iter().copied()).map_err(|problem| match problem {
+        ToolNameError::Unknown { name } if is_program => ToolNameError::Program(name),
+        problem => problem,
     })
 }
 
 /// The same for rules of who may mean a tool that comes later: only a slip of the pen is told, the name of a tool that there is but for a
 /// letter or two, and the name of an MCP server alone.
-pub fn check_slip(pattern: &str, tools: &[&str]) -> Result<(), String> {
+pub fn check_slip(pattern: &str, tools: &[&str]) -> Result<(), ToolNameError> {
     let Some(names) = named(pattern) else { return Ok(()) };
     names.check_server(tools)?;
     let known: Vec<&str> = tools.iter().copied().chain(OWN_TOOLS).collect();
@@ -132,7 +168,7 @@ mod tests {
             assert_eq!(names(text).matches(tool), fits, "{text} {tool}");
             assert_eq!(names(text).check(["process_stop"]), Ok(()), "{text}");
         }
-        let wrong = |text: &str| names(text).check(["process_stop"]).unwrap_err();
+        let wrong = |text: &str| names(text).check(["process_stop"]).unwrap_err().to_string();
         assert_eq!(wrong("bsh"), "there is no tool \"bsh\"; did you mean \"bash\"?");
         assert_eq!(wrong("proces_stop"), "there is no tool \"proces_stop\"; did you mean \"process_stop\"?");
         assert_eq!(
@@ -151,7 +187,7 @@ mod tests {
         let told = |pattern: &str| check_slip(pattern, &["count_words"]);
         for (pattern, meant) in [("bsh(git *)", "bash"), ("count_word", "count_words")] {
             let name = pattern.split('(').next().unwrap();
-            assert_eq!(told(pattern), Err(format!("there is no tool {name:?}; did you mean {meant:?}?")));
+            assert_eq!(told(pattern), Err(ToolNameError::Misspelt { name: name.into(), meant: meant.into() }));
         }
         for pattern in ["bash(git *)", "count_words", "later_tool(a=1)", "*"] {
             assert_eq!(told(pattern), Ok(()), "{pattern}");
@@ -160,7 +196,9 @@ mod tests {
 
     #[test]
     fn a_rule_that_names_no_tool_is_told_and_a_program_by_the_rule_for_it() {
-        let told = |pattern: &str| check_rule_tool(pattern, &["process_stop", "count_words"], &["notes_"]).err();
+        let told = |pattern: &str| {
+            check_rule_tool(pattern, &["process_stop", "count_words"], &["notes_"]).err().map(|error| error.to_string())
+        };
         let program = |name: &str| Some(format!("there is no tool {name:?}; for the program write bash({name} *)"));
         for name in ["wc", "rm", "ssh", "docker-compose", "note"] {
             assert_eq!((told(name), told(&format!("{name}(*)"))), (program(name), program(name)));
@@ -198,9 +236,10 @@ mod tests {
 
     #[test]
     fn the_name_of_a_server_alone_names_no_tool_wherever_a_rule_or_a_list_has_it() {
-        let wrong =
-            Err("there is no tool \"mcp__note\"; for all tools of the MCP server \"note\" write mcp__note__*"
-                .to_string());
+        let error = ToolNameError::Server { name: "mcp__note".into(), server: "note".into() };
+        let told = "there is no tool \"mcp__note\"; for all tools of the MCP server \"note\" write mcp__note__*";
+        assert_eq!(error.to_string(), told);
+        let wrong = Err(error);
         assert_eq!(check_rule_tool("mcp__note", &[], &["notes_"]), wrong);
         assert_eq!(check_rule_tool("mcp__note(to=x)", &[], &[]), wrong);
         assert_eq!(check_slip("mcp__note", &["bash"]), wrong);

@@ -18,7 +18,7 @@ use crate::ui::prompt::{Said, understand};
 use crate::ui::text::{GIST, gist, one_line, pins_went};
 use crate::ui::whole::whole;
 use clap::{Args, ValueEnum};
-use mainpath::core::{CallState, State, is_by_person, is_denied};
+use mainpath::core::{Call, CallState, State};
 use mainpath::runtime::Mail;
 use mainpath::sessions::sessions;
 use mainpath::store::ReadLog;
@@ -259,7 +259,7 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
     let (log, state, bodies) = logs.read(&trace).await?;
     let row = state.calls.get(call);
     // Only `--reopen` undoes what a person denied.
-    if !args.reopen && row.is_some_and(|row| is_denied(row) && is_by_person(row, &bodies)) {
+    if !args.reopen && row.is_some_and(|row| row.is_denied() && row.is_denied_by_person(&bodies)) {
         let what = row.map(|row| what(row, &bodies)).unwrap_or_default();
         let how = approve_command(&trace, call, true);
         return Err(Failure::error(format!("call {call} ({what}) was denied by a person; to run it after all: {how}")));
@@ -282,14 +282,14 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
     let what = row.map(|row| what(row, &bodies)).unwrap_or_default() + &edited.unwrap_or_default();
     let mut rule = None;
     if args.reach != Reach::Once {
-        if row.is_some_and(is_denied) {
+        if row.is_some_and(Call::is_denied) {
             return Err(Failure::error(format!("call {call} of {trace} was denied; approve it once")));
         }
         rule = Some(offered_rule(&log.events, call).ok_or_else(|| {
             Failure::error(format!("no narrow rule can cover call {call} of {trace}; approve it once"))
         })?);
     }
-    let mail = match row.is_some_and(is_denied) {
+    let mail = match row.is_some_and(Call::is_denied) {
         true => Mail::Reopen { call, arguments: args.arguments },
         false => Mail::Approve { call, arguments: args.arguments, rule: rule.clone() },
     };

@@ -159,7 +159,9 @@ pub async fn policy(args: PolicyArgs) -> Result<Exit, Failure> {
 fn check(home: &Home, args: PolicyCheckArgs) -> Result<Exit, Failure> {
     let folder = agent::workspace(args.workspace.as_deref())?;
     let (tools, _) = home.toolbox();
-    RuleNames::new(home, &tools, &folder, None).check_call(&args.call).map_err(Failure::usage)?;
+    RuleNames::new(home, &tools, &folder, None)
+        .check_call(&args.call)
+        .map_err(|error| Failure::usage(error.to_string()))?;
     let policy = named(home, &tools, &folder, &args.rules)?;
     let workspace = Workspace::new(&folder, home.protected())?;
     let mut facts = facts(&tools, &args.call, args.arguments.as_deref(), &workspace, policy.folders())?;
@@ -209,7 +211,7 @@ fn facts(
         tools.plan(tool, arguments, workspace).map_err(|problem| Failure::usage(one_line(problem.to_string())))
     };
     if let Some(arguments) = arguments.filter(|_| call.starts_with(MCP_TOOLS)) {
-        return sample(&format!("{call}({arguments})"), folders).map_err(Failure::usage);
+        return sample(&format!("{call}({arguments})"), folders).map_err(|error| Failure::usage(error.to_string()));
     }
     if let Some(arguments) = arguments {
         return Ok(plan(call, arguments)?.facts);

@@ -94,7 +94,7 @@ pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
         .chain(spec.into_iter().flat_map(|spec| spec.tools.clone()))
         .map(|tool| tool.name)
         .collect();
-    checks.check_names(known.iter().map(String::as_str)).map_err(Failure::usage)?;
+    checks.check_names(known.iter().map(String::as_str)).map_err(|error| Failure::usage(error.to_string()))?;
     let protected = app.logs.home.protected();
     let workspace = spec.and_then(|spec| Workspace::new(&spec.workspace, protected).ok());
     let calls = past::calls(&log.events, &tools, workspace.as_ref());
@@ -129,18 +129,20 @@ fn checks(args: &PolicyReplayArgs, folders: &Folders) -> Result<Checks, Failure>
         Some(file) => {
             let bad = |why: String| Failure::usage(format!("the checks {} cannot be used: {why}", file.display()));
             let text = std::fs::read_to_string(file).map_err(|error| bad(error.to_string()))?;
-            Checks::parse(&text, folders).map_err(bad)?
+            Checks::parse(&text, folders).map_err(|error| bad(error.to_string()))?
         }
     };
     for pair in args.order.chunks(2) {
         if let [call, after] = pair {
-            checks.order(call, after, folders).map_err(Failure::usage)?;
+            checks.order(call, after, folders).map_err(|error| Failure::usage(error.to_string()))?;
         }
     }
     for pair in args.most.chunks(2) {
         if let [call, most] = pair {
             let bad = |_| Failure::usage(format!("--most {call}: {most:?} is not a number"));
-            checks.most(call, most.parse().map_err(bad)?, folders).map_err(Failure::usage)?;
+            checks
+                .most(call, most.parse().map_err(bad)?, folders)
+                .map_err(|error| Failure::usage(error.to_string()))?;
         }
     }
     let Budget { turns, calls, tokens, cost } = checks.budget;

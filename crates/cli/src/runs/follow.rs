@@ -17,7 +17,7 @@ use crate::ui::term::markdown::Markdown;
 use crate::ui::term::{screen, spinner};
 use crate::ui::text::{money, number, plain};
 use crate::ui::written::written;
-use mainpath::core::{Bodies, Help, State, is_by_person, lacking, what_helps};
+use mainpath::core::{Bodies, Help, State, lacking, what_helps};
 use mainpath::runtime::{Live, Mail, Phase, Waiting, Watcher, views};
 use mainpath::spec_of;
 use mainpath::store::Store;
@@ -343,7 +343,7 @@ fn next(state: &State, bodies: &dyn Bodies, spec: Option<&Spec>) -> String {
     match what_helps(state, bodies) {
         Help::GoOn => format!("continue with mainpath resume {trace}"),
         Help::Approve(call) => {
-            let by_person = state.calls.get(call).is_some_and(|row| is_by_person(row, bodies));
+            let by_person = state.calls.get(call).is_some_and(|row| row.is_denied_by_person(bodies));
             format!("approve call {call}: {}", approve_command(trace, call, by_person))
         }
         Help::Allow(call) => {

@@ -6,8 +6,7 @@ use crate::traces::which::waiting_elsewhere;
 use crate::ui::text::{gist, one_line};
 use crate::ui::whole::whole;
 use mainpath::core::{
-    Bodies, Call, CallState, NodeKind, State, approval_due, arguments_in, is_by_person, is_denied, lacking, places_in,
-    tool_of,
+    Bodies, Call, CallState, NodeKind, State, approval_due, arguments_in, lacking, places_in, tool_of,
 };
 use mainpath::runtime::Mail;
 use mainpath::store::scheduler::system_clock;
@@ -61,7 +60,7 @@ pub async fn denied(logs: &Logs, state: &State, bodies: &dyn Bodies) -> Result<V
 /// A call that is over: it was denied.
 fn over(call: &Call, bodies: &dyn Bodies) -> Asked {
     let (what, whole) = (what(call, bodies), whole_of(call, bodies, None));
-    let standing = Standing::Over { by_person: is_by_person(call, bodies) };
+    let standing = Standing::Over { by_person: call.is_denied_by_person(bodies) };
     Asked { call: call.id, what, whole, verdict: None, places: Vec::new(), standing }
 }
 
@@ -86,7 +85,7 @@ fn denied_lately<'a>(state: &'a State, bodies: &'a dyn Bodies) -> impl Iterator<
     let said = path.iter().find(|(_, node)| node.kind == NodeKind::User && is_said(node.event));
     let said = said.map_or(Seq(0), |(seq, _)| *seq);
     let since = path.into_iter().rev().map(|(seq, _)| seq).filter(move |seq| *seq > said);
-    since.flat_map(|seq| state.calls.of(seq)).filter(|call| is_denied(call))
+    since.flat_map(|seq| state.calls.of(seq)).filter(|call| call.is_denied())
 }
 
 /// Whether somebody has approved a denied call, which is still to be read.
@@ -120,7 +119,7 @@ async fn lacks(logs: &Logs, trace: &TraceId, call: &Call, tool: &str) -> Result<
 pub async fn why_not(logs: &Logs, state: &State, bodies: &dyn Bodies, call: &Call) -> Result<Option<String>, Failure> {
     let (trace, id, what) = (&state.trace, call.id, what(call, bodies));
     let then = format!("continue with: mainpath resume {}", trace.root());
-    if is_denied(call) {
+    if call.is_denied() {
         if let Some(tool) = lacking(call, bodies) {
             return lacks(logs, trace, call, tool).await.map(Some);
         }

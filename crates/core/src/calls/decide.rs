@@ -153,7 +153,7 @@ fn asked(state: &State, id: CallId) -> Result<&Call, Refusal> {
 /// The approval is on record whatever rules say to edited arguments. A fresh `deny` wins over it in the next step; a fresh
 /// `ask` counts as answered.
 pub(crate) fn approve(state: &State, id: CallId, by: &Principal, edit: Option<&Edit>, rule: Option<&str>) -> Decided {
-    if let Some(call) = state.calls.get(id).filter(|call| reopen::is_denied(call)) {
+    if let Some(call) = state.calls.get(id).filter(|call| call.is_denied()) {
         return reopen::decide(state, call, by, edit, rule);
     }
     asked(state, id)?;

@@ -7,16 +7,27 @@ use crate::input::Edit;
 use crate::run::progress::Progress;
 use crate::{Bodies, Call, CallState, Judged, NodeKind, Question, Refusal, Reopened, State, Turn, estimate};
 use mainpath_types::{
-    ApprovalGranted, CallId, CallReopened, Decision, EventId, EventKind, Message, Part, Principal, Resolution, Role,
-    Seq,
+    ApprovalGranted, CallId, CallReopened, Decision, EventId, EventKind, Message, Part, Principal, Resolution,
+    ResolveCause, Role, Seq,
 };
 
 /// What it takes to say who approved which call, in tokens.
 const FRAME: u32 = 64;
 
-/// Whether a call was denied and nobody has taken that back.
-pub fn is_denied(call: &Call) -> bool {
-    call.state == CallState::Done(Resolution::Denied) && !call.reopened
+impl Call {
+    /// Returns true if it was denied and nobody has taken that back.
+    pub fn is_denied(&self) -> bool {
+        self.state == CallState::Done(Resolution::Denied) && !self.reopened
+    }
+
+    /// Returns true if a person denied it, whether that was taken back or not.
+    pub fn is_denied_by_person(&self, bodies: &dyn Bodies) -> bool {
+        let cause = bodies.get(self.result).and_then(|kind| match kind {
+            EventKind::CallResolved(data) if data.call == self.id => Some(data.cause),
+            _ => None,
+        });
+        cause == Some(ResolveCause::DeniedByPerson)
+    }
 }
 
 /// The approval of a denied call. Rules have judged its arguments afresh: what would be asked is answered by it, what they deny stays
@@ -58,7 +69,7 @@ pub(crate) fn due(state: &State) -> Option<EventKind> {
 impl State {
     /// A denied call was approved. It is made when nothing else is open.
     pub(crate) fn note_reopened(&mut self, grant: EventId, data: &ApprovalGranted) {
-        let Some(call) = self.calls.get_mut(data.call).filter(|call| is_denied(call)) else { return };
+        let Some(call) = self.calls.get_mut(data.call).filter(|call| call.is_denied()) else { return };
         call.reopened = true;
         let tokens = FRAME.saturating_add(data.arguments.as_deref().map_or(0, estimate));
         let judged = Judged::boxed(data.verdict.clone(), &data.places);

@@ -1,6 +1,5 @@
 //! What helps after a run has ended without an answer: what is to be done before the trace goes on.
 
-use crate::calls::reopen::is_denied;
 use crate::context::room::Room;
 use crate::{Bodies, Call, NodeKind, State};
 use mainpath_policy::{is_unattended, not_given};
@@ -88,16 +87,7 @@ fn last_denied(state: &State) -> Option<&Call> {
     let said = state.tree.up(state.tree.head).find(|(_, node)| node.kind == NodeKind::User);
     let since = said.map_or(Seq(0), |(seq, _)| seq);
     let last = state.calls.iter().next_back().filter(|call| call.id.seq > since)?;
-    is_denied(last).then_some(last)
-}
-
-/// Returns true if a person denied the call.
-pub fn is_by_person(call: &Call, bodies: &dyn Bodies) -> bool {
-    let cause = bodies.get(call.result).and_then(|kind| match kind {
-        EventKind::CallResolved(data) if data.call == call.id => Some(data.cause),
-        _ => None,
-    });
-    cause == Some(ResolveCause::DeniedByPerson)
+    last.is_denied().then_some(last)
 }
 
 /// Whether a rule denied it, and not only that nobody could be asked.

@@ -5,8 +5,9 @@ use crate::home::ConfigFile;
 use crate::home::limits::ms;
 use crate::values::DENY_INSTEAD;
 use crate::{Error, Home, presets};
-use mainpath_policy::ToolNames;
+use mainpath_policy::{ToolNameError, ToolNames};
 use mainpath_types::{Limits, Profile, RateLimit, ToolSpec};
+use std::fmt::Display;
 #[cfg(feature = "home")]
 use std::time::Duration;
 
@@ -124,14 +125,17 @@ fn set_rate(tool: &mut ToolSpec, rates: &[(ToolNames, RateLimit)]) {
 fn read_rates(given: &[(String, RateLimit)], tools: &[ToolSpec]) -> Result<Vec<(ToolNames, RateLimit)>, Error> {
     let mut read: Vec<(ToolNames, RateLimit)> = Vec::new();
     for (text, rate) in given {
-        let wrong = |why: String| Error::of_field("limits.rates", format_args!(": {why}"));
-        let names: ToolNames = text.parse().map_err(wrong)?;
-        names.check(tools.iter().map(|tool| tool.name.as_str())).map_err(wrong)?;
+        let wrong = |why: &dyn Display| Error::of_field("limits.rates", format_args!(": {why}"));
+        let names: ToolNames = text.parse().map_err(|why: ToolNameError| wrong(&why))?;
+        names.check(tools.iter().map(|tool| tool.name.as_str())).map_err(|why| wrong(&why))?;
         if let Some(one) = names.one().filter(|one| read.iter().any(|(other, _)| other.one() == Some(*one))) {
-            return Err(wrong(format!("{one} is limited twice")));
+            return Err(wrong(&format_args!("{one} is limited twice")));
         }
         if rate.calls == 0 || rate.per_ms == 0 {
-            return Err(wrong(format!("{text} would have {} calls in {} ms; {DENY_INSTEAD}", rate.calls, rate.per_ms)));
+            return Err(wrong(&format_args!(
+                "{text} would have {} calls in {} ms; {DENY_INSTEAD}",
+                rate.calls, rate.per_ms
+            )));
         }
         read.push((names, *rate));
     }

@@ -2,10 +2,11 @@
 
 use crate::presets::Preset;
 use crate::{Error, Home};
-use mainpath_policy::{Policy, ToolNames};
+use mainpath_policy::{Policy, ToolNameError, ToolNames};
 use mainpath_runtime::{is_look_back, look_back_tools};
 use mainpath_tools::Tools;
 use mainpath_types::{MCP_TOOLS, Origin, RunMode, Spec, ToolSpec};
+use std::fmt::Display;
 
 /// What reaches the tools of MCP servers where they are many.
 pub const REACHING: [&str; 2] = ["find_tools", "use_tool"];
@@ -23,18 +24,18 @@ pub(super) fn allowed(given: Option<&[String]>, home: &Home, tools: &Tools) -> R
     let known = || names.iter().map(String::as_str);
     let mut seen = Vec::new();
     for text in &named {
-        let wrong = |why: String| match is_given {
+        let wrong = |why: &dyn Display| match is_given {
             true => Error::of_field("tools", format_args!(": {why}")),
             false => home.wrong_in(&["allowed_tools"], &Error::failed(format!("allowed_tools: {why}"))),
         };
-        let read: ToolNames = text.parse().map_err(wrong)?;
-        read.check(known()).map_err(wrong)?;
+        let read: ToolNames = text.parse().map_err(|why: ToolNameError| wrong(&why))?;
+        read.check(known()).map_err(|why| wrong(&why))?;
         let own = read.one().map_or_else(|| text.clone(), String::from);
         if seen.contains(&own) {
-            return Err(wrong(format!("{own} is named twice")));
+            return Err(wrong(&format_args!("{own} is named twice")));
         }
         if read.one().is_some() && !own.starts_with(MCP_TOOLS) && !known().any(|tool| tool == own) {
-            return Err(wrong(format!("{own} is off here")));
+            return Err(wrong(&format_args!("{own} is off here")));
         }
         seen.push(own);
     }

@@ -133,10 +133,10 @@ fn wrong_tools<'a>(host: &Host, allowed: impl Iterator<Item = (usize, &'a str)>)
     let mut problem = |text: &str| {
         let read: ToolNames = match text.parse::<ToolNames>() {
             Ok(read) => read,
-            Err(why) => return Some(why),
+            Err(why) => return Some(why.to_string()),
         };
         if let Err(why) = read.check(known()) {
-            return Some(why);
+            return Some(why.to_string());
         }
         let own = read.one().unwrap_or(text).to_string();
         if asking.contains(&own) {

@@ -18,7 +18,7 @@ use mainpath_mcp::McpConfig;
 use mainpath_net::{Reach, SecretTexts, WebAddress};
 #[cfg(feature = "people")]
 use mainpath_people::PeopleConfig;
-use mainpath_policy::ToolNames;
+use mainpath_policy::{ToolNameError, ToolNames};
 #[cfg(feature = "home")]
 use mainpath_runtime::{BadForm, Vault};
 use mainpath_types::{Access, Finished, Profile, Shares, SummaryMode};
@@ -26,6 +26,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 #[cfg(feature = "home")]
 use std::collections::BTreeSet;
+use std::fmt::Display;
 #[cfg(feature = "home")]
 use std::num::NonZeroU8;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -337,17 +338,19 @@ impl ConfigFile {
     pub(super) fn check_tools<'t>(&self, tools: impl Iterator<Item = &'t str> + Clone) -> Result<(), (usize, String)> {
         for hook in &self.hooks {
             for names in &hook.tools {
-                let wrong = |problem| (names.span().start, format!("the hook {:?}: {problem}", hook.name.get_ref()));
+                let wrong = |problem: ToolNameError| {
+                    (names.span().start, format!("the hook {:?}: {problem}", hook.name.get_ref()))
+                };
                 names.get_ref().0.check(tools.clone()).map_err(wrong)?;
             }
         }
         let mut seen = BTreeSet::new();
         for name in self.tool_limits.keys() {
-            let wrong = |problem| (name.span().start, format!("tool_limits: {problem}"));
-            let names: ToolNames = name.get_ref().parse().map_err(wrong)?;
-            names.check(tools.clone()).map_err(wrong)?;
+            let wrong = |problem: &dyn Display| (name.span().start, format!("tool_limits: {problem}"));
+            let names: ToolNames = name.get_ref().parse().map_err(|error: ToolNameError| wrong(&error))?;
+            names.check(tools.clone()).map_err(|error| wrong(&error))?;
             if let Some(one) = names.one().filter(|one| !seen.insert(one.to_string())) {
-                return Err(wrong(format!("{one} has two limits, one under another name of it")));
+                return Err(wrong(&format!("{one} has two limits, one under another name of it")));
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::values;
-use mainpath_policy::ToolNames;
+use mainpath_policy::{ToolNameError, ToolNames};
 use mainpath_types::{Millis, RateLimit};
 use serde::Deserialize;
 
@@ -14,7 +14,7 @@ pub struct ToolNamesText(#[schemars(with = "String")] pub ToolNames);
 impl TryFrom<String> for ToolNamesText {
     type Error = Error;
     fn try_from(text: String) -> Result<ToolNamesText, Error> {
-        text.parse().map(ToolNamesText).map_err(Error::invalid)
+        text.parse().map(ToolNamesText).map_err(|error: ToolNameError| Error::invalid(error.to_string()))
     }
 }
 

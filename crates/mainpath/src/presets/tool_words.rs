@@ -3,7 +3,7 @@
 //! Claude Code's tools: <https://code.claude.com/docs/en/settings> ("Tools available to Claude").
 
 use super::preset::{Preset, Remark};
-use mainpath_policy::{Folders, Policy, ToolNames};
+use mainpath_policy::{Folders, Policy, RuleProblem, ToolNameError, ToolNames};
 use mainpath_types::{Decision, MCP_TOOLS, own_tool_name};
 
 /// What other programs call tools that there are here.
@@ -71,6 +71,8 @@ pub(super) struct Word<'a> {
 /// Errors: it names no tool.
 pub(super) fn add(preset: &mut Preset, word: &Word<'_>, known: &[String]) -> Result<Option<Remark>, Remark> {
     let remark = |text: String| Remark { line: Some(word.line), text };
+    let unnamed = |error: ToolNameError| remark(error.to_string());
+    let unread = |error: RuleProblem| remark(error.to_string());
     let (name, inner) = match word.text.split_once('(') {
         None => (word.text, None),
         Some((name, rest)) => {
@@ -91,8 +93,8 @@ pub(super) fn add(preset: &mut Preset, word: &Word<'_>, known: &[String]) -> Res
         // A server of Claude Code stands for all its tools.
         None if name.starts_with(MCP_TOOLS) && name.matches("__").count() == 1 => format!("{name}__*"),
         None => {
-            let names: ToolNames = name.parse().map_err(remark)?;
-            names.check(known.iter().map(String::as_str)).map_err(remark)?;
+            let names: ToolNames = name.parse().map_err(unnamed)?;
+            names.check(known.iter().map(String::as_str)).map_err(unnamed)?;
             own_tool_name(name).to_string()
         }
     };
@@ -101,7 +103,7 @@ pub(super) fn add(preset: &mut Preset, word: &Word<'_>, known: &[String]) -> Res
         (List::Denied, None) => push(&mut preset.denied_tools, own),
         (List::Allowed, Some(command)) if own == "bash" => {
             let command = prefix(command);
-            check(&format!("bash({command})")).map_err(remark)?;
+            check(&format!("bash({command})")).map_err(unread)?;
             push(preset.tools.get_or_insert_default(), own);
             push(&mut preset.commands, command);
         }
@@ -118,7 +120,7 @@ pub(super) fn add(preset: &mut Preset, word: &Word<'_>, known: &[String]) -> Res
         }
         (List::Denied, Some(inner)) => {
             let rule = format!("{own}({})", if own == "bash" { prefix(inner) } else { inner.into() });
-            check(&rule).map_err(remark)?;
+            check(&rule).map_err(unread)?;
             push(&mut preset.denied_tools, rule);
         }
     }
@@ -130,7 +132,7 @@ fn prefix(command: &str) -> String {
     command.strip_suffix(":*").map_or_else(|| command.to_string(), |begin| format!("{begin} *"))
 }
 
-fn check(rule: &str) -> Result<(), String> {
+fn check(rule: &str) -> Result<(), RuleProblem> {
     Policy::new(Folders::default()).add_rule(Decision::Deny, rule).map_err(|error| error.problem)
 }
 

@@ -3,7 +3,7 @@
 use super::handle::Trace;
 use super::read::Read;
 use crate::{Error, ErrorKind, spec_of};
-use mainpath_core::{Call, CallState, is_denied};
+use mainpath_core::{Call, CallState};
 use mainpath_runtime::Mail;
 use mainpath_types::{CallId, Event, EventKind, MailId, RUN_SCRIPT};
 use serde::{Deserialize, Serialize};
@@ -73,7 +73,7 @@ impl Trace {
     /// Errors: a rule denies a call with these arguments, as far as that is known before it is judged where it is driven.
     async fn check_allowed(&self, call: CallId, arguments: &str) -> Result<(), Error> {
         let read = self.look().await?;
-        let waits = |row: &&Call| row.state == CallState::Asked || is_denied(row);
+        let waits = |row: &&Call| row.state == CallState::Asked || row.is_denied();
         let row = read.state.calls.get(call).filter(waits).filter(|_| self.id().elsewhere().is_none());
         let (Some(tool), Some(spec)) = (row.and_then(|row| row.tool.as_deref()), spec_of(&read.log)) else {
             return Ok(());
@@ -145,7 +145,7 @@ impl Trace {
         let row = self.call(&read, call)?;
         let tool = row.tool.as_deref();
         let Approval { arguments, rule, reopens } = approval;
-        let reopens = reopens && is_denied(row);
+        let reopens = reopens && row.is_denied();
         if let (Some(arguments), Some(tool)) = (&arguments, tool) {
             let tools = self.host().tools();
             let taken = if tools.resolve(tool).is_some() { tools.arguments(tool, arguments).map(drop) } else { Ok(()) };
@@ -155,11 +155,11 @@ impl Trace {
             true => Mail::Reopen { call, arguments },
             false => Mail::Approve { call, arguments, rule },
         };
-        let not = match is_denied(row) {
+        let not = match row.is_denied() {
             true => "waits for no approval (only a decision to reopen it undoes a denial)",
             false => "waits for no approval",
         };
-        let waits = |call: &Call| call.state == CallState::Asked || reopens && is_denied(call);
+        let waits = |call: &Call| call.state == CallState::Asked || reopens && call.is_denied();
         self.decide(call, not, waits, mail).await
     }
 }

@@ -3,7 +3,7 @@
 use super::handle::{LOOK, PATIENCE, Trace, stands};
 use crate::values::not_empty;
 use crate::{Error, ErrorKind};
-use mainpath_core::{Bodies, Call, CallState, arguments_in, is_denied};
+use mainpath_core::{Bodies, Call, CallState, arguments_in};
 use mainpath_runtime::Mail;
 use mainpath_tools::AskHumanArgs;
 use mainpath_types::{CallId, EventId, EventKind, MailId};
@@ -53,7 +53,7 @@ impl Trace {
         let read = self.look().await?;
         let row = self.call(&read, call)?;
         if !fits(row) {
-            let stands = if is_denied(row) { "it was denied" } else { stands(&row.state) };
+            let stands = if row.is_denied() { "it was denied" } else { stands(&row.state) };
             return Err(Error::new(ErrorKind::Refused, format!("call {call} {not}: {stands}")));
         }
         self.check_ready(&read).await?;

@@ -1,5 +1,6 @@
 //! Patterns for addresses, and addresses in the one form in which they are compared.
 
+use super::error::PatternError;
 use super::fit::{Fit, Reading};
 use crate::UrlFact;
 use crate::glob::Glob;
@@ -43,7 +44,7 @@ pub struct AddressRule(AddressPattern);
 
 impl AddressRule {
     /// Reads a pattern. Errors: what is wrong.
-    pub fn parse(text: &str) -> Result<AddressRule, String> {
+    pub fn parse(text: &str) -> Result<AddressRule, PatternError> {
         AddressPattern::parse(text).map(AddressRule)
     }
 
@@ -130,25 +131,24 @@ fn methods(text: &str) -> Option<(Vec<String>, &str)> {
 }
 
 /// What is wrong with words that stand where methods do.
-fn no_methods(words: &str) -> Option<String> {
+fn no_methods(words: &str) -> Option<PatternError> {
     let wrong = words.split(',').find(|word| !METHODS.contains(&word.to_ascii_uppercase().as_str()))?;
     let likeness = |method: &&str| strsim::damerau_levenshtein(method, &wrong.to_ascii_uppercase());
     let near = METHODS.into_iter().min_by_key(likeness).filter(|method| likeness(method) <= 2);
-    let hint = near.map(|method| format!("; did you mean {method:?}?")).unwrap_or_default();
-    Some(format!("{wrong:?} is not an HTTP method{hint}"))
+    Some(PatternError::NotAMethod { word: wrong.into(), meant: near })
 }
 
 impl AddressPattern {
     /// Reads a pattern. Errors: what is wrong.
-    pub fn parse(text: &str) -> Result<AddressPattern, String> {
+    pub fn parse(text: &str) -> Result<AddressPattern, PatternError> {
         let (methods, rest) = methods(text).unwrap_or((Vec::new(), text.trim()));
         if rest == "*" {
             return Ok(AddressPattern { methods, place: None });
         }
         if cfg!(not(feature = "urls")) {
-            return Err(format!("{text:?} is a rule for addresses: this program lacks the feature http of mainpath"));
+            return Err(PatternError::NoAddresses(text.into()));
         }
-        let bad = || format!("{text:?} is not an address; it looks like GET https://api.example.com/v1/**");
+        let bad = || PatternError::NotAnAddress(text.into());
         if let Some((first, _)) = rest.split_once(char::is_whitespace) {
             return Err(no_methods(first).filter(|_| !first.contains("://")).unwrap_or_else(bad));
         }
@@ -167,8 +167,8 @@ impl AddressPattern {
         if let Some((before, query)) = path.split_once('?')
             && query.contains('=')
         {
-            let better = format!("{scheme}://{place}{before}");
-            return Err(format!("{text:?} can never match: an address is compared without its query; write {better}"));
+            let instead = format!("{scheme}://{place}{before}");
+            return Err(PatternError::Query { text: text.into(), instead });
         }
         let port = match port {
             Some("*") => Some(Port::Any),

@@ -1,7 +1,7 @@
 //! Patterns for any argument: `key=sessions:*`, several of them with commas between.
 
 use super::fit::{Fit, Reading};
-use crate::glob::Glob;
+use crate::glob::{Glob, GlobError};
 use serde_json::Value;
 
 /// One argument, by its path: names with dots between.
@@ -12,7 +12,7 @@ pub(crate) struct ArgumentPattern {
 }
 
 /// The patterns of `name=value, name=value`; `None` if the words have another shape.
-pub(crate) fn parse(text: &str) -> Result<Option<Vec<ArgumentPattern>>, String> {
+pub(crate) fn parse(text: &str) -> Result<Option<Vec<ArgumentPattern>>, GlobError> {
     let mut pieces: Vec<(String, String)> = Vec::new();
     for piece in text.split(", ") {
         let named = piece.split_once('=').filter(|(name, _)| is_path(name.trim()));
@@ -23,7 +23,7 @@ pub(crate) fn parse(text: &str) -> Result<Option<Vec<ArgumentPattern>>, String> 
             (None, None) => return Ok(None),
         }
     }
-    let one = |(name, value): (String, String)| -> Result<ArgumentPattern, String> {
+    let one = |(name, value): (String, String)| -> Result<ArgumentPattern, GlobError> {
         Ok(ArgumentPattern { path: name.split('.').map(String::from).collect(), value: Glob::word(value.trim())? })
     };
     pieces.into_iter().map(one).collect::<Result<_, _>>().map(Some)

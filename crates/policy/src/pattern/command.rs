@@ -1,5 +1,6 @@
 //! Patterns for commands, word by word.
 
+use super::error::PatternError;
 use super::fit::{Fit, Reading};
 use super::path::plain;
 use super::seen::Seen;
@@ -41,7 +42,7 @@ enum WordPattern {
 
 impl CommandPattern {
     /// Reads words, quoted where a letter is to stand for itself. Errors: what is wrong.
-    pub fn parse(text: &str) -> Result<CommandPattern, String> {
+    pub fn parse(text: &str) -> Result<CommandPattern, PatternError> {
         let mut stages = vec![Vec::new()];
         for word in split(text)? {
             match (word.as_str(), stages.last_mut()) {
@@ -58,7 +59,7 @@ impl CommandPattern {
             {
                 Ok(CommandPattern { command, reader })
             }
-            _ => Err(format!("{text:?} is not a command; a pattern has at most one |, with a command on both sides")),
+            _ => Err(PatternError::NotACommand(text.into())),
         }
     }
 
@@ -86,7 +87,7 @@ impl CommandPattern {
 }
 
 impl OneCommand {
-    fn new(words: Vec<String>) -> Result<OneCommand, String> {
+    fn new(words: Vec<String>) -> Result<OneCommand, PatternError> {
         let file = words.first().map(|word| FilePattern::parse(word)).transpose()?.flatten();
         let pattern = |word: &String| match word.as_str() {
             "*" => Ok(WordPattern::Any),
@@ -117,7 +118,7 @@ impl OneCommand {
 
 impl FilePattern {
     /// The file that the first word of a pattern means, if it is a path.
-    fn parse(word: &str) -> Result<Option<FilePattern>, String> {
+    fn parse(word: &str) -> Result<Option<FilePattern>, PatternError> {
         let Some(path) = word.contains('/').then(|| plain(word)).flatten() else { return Ok(None) };
         let name = path.rsplit('/').next().unwrap_or_default();
         let is_absolute = path.starts_with(['/', '~']);
@@ -176,7 +177,7 @@ fn fit(pattern: &[WordPattern], words: &[Word], reading: Reading) -> Fit {
 }
 
 /// The words of a pattern: quotes keep letters from being special.
-fn split(text: &str) -> Result<Vec<String>, String> {
+fn split(text: &str) -> Result<Vec<String>, PatternError> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut letters = text.chars();
@@ -188,7 +189,7 @@ fn split(text: &str) -> Result<Vec<String>, String> {
                     match letters.next() {
                         Some(next) if next == letter => break,
                         Some(next) => quoted.push(next),
-                        None => return Err(format!("{text:?} lacks a closing {letter}")),
+                        None => return Err(PatternError::Unquoted { text: text.into(), quote: letter }),
                     }
                 }
                 let word = word.get_or_insert_default();
@@ -198,7 +199,7 @@ fn split(text: &str) -> Result<Vec<String>, String> {
             '\\' => {
                 let word = word.get_or_insert_default();
                 word.push('\\');
-                word.push(letters.next().ok_or_else(|| format!("{text:?} ends in a backslash"))?);
+                word.push(letters.next().ok_or_else(|| PatternError::Backslash(text.into()))?);
             }
             letter if letter.is_whitespace() => words.extend(word.take()),
             letter => word.get_or_insert_default().push(letter),

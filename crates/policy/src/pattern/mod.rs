@@ -5,6 +5,7 @@
 mod address;
 mod argument;
 mod command;
+mod error;
 mod fit;
 mod path;
 mod possible;
@@ -13,6 +14,8 @@ mod seen;
 pub(crate) use address::Address;
 pub use address::AddressRule;
 pub(crate) use command::quoted;
+pub(crate) use error::question;
+pub use error::{NeverMatches, PatternError};
 pub use fit::Folders;
 pub(crate) use fit::{Fit, Reading};
 pub(crate) use path::{Opened, Place, PlaceText, plain};
@@ -25,12 +28,10 @@ use crate::part::Part;
 use address::AddressPattern;
 use argument::ArgumentPattern;
 use command::CommandPattern;
+use error::LONGEST;
 use mainpath_types::{Destination, TOOL_ALIASES, own_tool_name};
 use path::PathPattern;
 use serde_json::Value;
-
-/// The longest pattern with its tool, in bytes.
-const LONGEST: usize = 4_000;
 
 /// A compiled pattern.
 #[derive(Clone, Debug)]
@@ -69,32 +70,32 @@ enum What {
 
 impl Pattern {
     /// Reads a pattern. Errors: what is wrong with it, in words for its author; also if no call can fit it.
-    pub fn parse(text: &str, folders: &Folders) -> Result<Pattern, String> {
+    pub fn parse(text: &str, folders: &Folders) -> Result<Pattern, PatternError> {
         let pattern = Pattern::recorded(text, folders)?;
         if let Some((name, rest)) = text.trim().split_once('(') {
             let inner = rest.strip_suffix(')').unwrap_or_default().trim();
             possible::check(own_tool_name(name.trim()), name.trim(), inner)
-                .map_err(|why| format!("{text:?} can never match: {why}"))?;
+                .map_err(|why| PatternError::NeverMatches { text: text.into(), why: Box::new(why) })?;
         }
         Ok(pattern)
     }
 
     /// Reads a pattern that a log has. One that no call can fit was accepted in earlier versions.
-    pub fn recorded(text: &str, folders: &Folders) -> Result<Pattern, String> {
+    pub fn recorded(text: &str, folders: &Folders) -> Result<Pattern, PatternError> {
         let text = text.trim();
         if text.is_empty() {
-            return Err("the rule is empty; it looks like bash(git status) or write(src/**)".into());
+            return Err(PatternError::Empty);
         }
         if text.contains(char::is_control) {
-            return Err(format!("the rule {text:?} holds a control character"));
+            return Err(PatternError::Control(text.into()));
         }
         if text.len() > LONGEST {
-            return Err(format!("the rule is longer than {LONGEST} bytes"));
+            return Err(PatternError::TooLong);
         }
         let (name, inner) = match text.split_once('(') {
             None => (text, None),
             Some((name, rest)) => {
-                let inner = rest.strip_suffix(')').ok_or_else(|| format!("the rule {text:?} lacks its closing )"))?;
+                let inner = rest.strip_suffix(')').ok_or_else(|| PatternError::Unclosed(text.into()))?;
                 (name, Some(inner.trim()))
             }
         };
@@ -102,9 +103,7 @@ impl Pattern {
         let tool = Glob::word(own_tool_name(name))?;
         let Some(inner) = inner else { return Ok(Pattern { tool, scope: Scope::Tool, what: What::Everything }) };
         if inner.is_empty() {
-            return Err(format!(
-                "the rule {text:?} says nothing between its parentheses; {name} alone is every call of it"
-            ));
+            return Err(PatternError::NoWords { text: text.into(), name: name.into() });
         }
         if let Some((tools, content)) = content(own_tool_name(name), inner) {
             return Ok(Pattern {
@@ -226,7 +225,7 @@ fn writes(glob: &Glob, arguments: &Value) -> bool {
 }
 
 /// What the words of a tool mean that has no words of its own, told by their shape.
-fn what(tool: &str, inner: &str, folders: &Folders) -> Result<What, String> {
+fn what(tool: &str, inner: &str, folders: &Folders) -> Result<What, PatternError> {
     if let Some(arguments) = argument::parse(inner)? {
         return Ok(What::Arguments(arguments));
     }
@@ -286,18 +285,18 @@ pub const OWN_TOOLS: [&str; 39] = [
 ];
 
 /// A tool's name, or a pattern for names. Errors: it cannot be one, or is a slip of the pen.
-fn check_name(name: &str) -> Result<&str, String> {
+fn check_name(name: &str) -> Result<&str, PatternError> {
     let name = name.trim();
     let fits = |letter: char| letter.is_ascii_alphanumeric() || "_-*?[]{},!\\".contains(letter);
     if name.is_empty() || !name.chars().all(fits) {
-        return Err(format!("{name:?} is not a tool's name; a rule looks like bash(git status) or write(src/**)"));
+        return Err(PatternError::NotAName(name.into()));
     }
     let known = || OWN_TOOLS.into_iter().chain(TOOL_ALIASES.iter().map(|(alias, _)| *alias));
     if known().any(|own| own == name) {
         return Ok(name);
     }
     match known().find(|own| strsim::damerau_levenshtein(own, name) == 1) {
-        Some(own) => Err(format!("there is no tool {name:?}; did you mean {own:?}?")),
+        Some(meant) => Err(PatternError::Misspelt { name: name.into(), meant }),
         None => Ok(name),
     }
 }

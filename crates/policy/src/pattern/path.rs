@@ -1,5 +1,6 @@
 //! Patterns for files.
 
+use super::error::PatternError;
 use super::fit::{Fit, Folders, Reading};
 use crate::glob::Glob;
 use mainpath_types::guarded;
@@ -78,7 +79,7 @@ pub(crate) struct PlaceText<'a> {
 
 impl PathPattern {
     /// Reads a pattern. Errors: what is wrong.
-    pub fn parse(text: &str, folders: &Folders) -> Result<PathPattern, String> {
+    pub fn parse(text: &str, folders: &Folders) -> Result<PathPattern, PatternError> {
         if text == GUARDED {
             return Ok(PathPattern {
                 glob: Glob::path(text)?,
@@ -91,7 +92,7 @@ impl PathPattern {
         let text = text.strip_prefix("./").unwrap_or(text);
         let steps = |text: &str| text.split('/').any(|step| step == "..");
         if steps(text) {
-            return Err(format!("{text:?} holds a .. step, which no resolved path has"));
+            return Err(PatternError::Climbs(text.into()));
         }
         let from_above;
         let text = match text.starts_with(['/', '~']) || text.starts_with("**/") || folders.above.is_empty() {

@@ -1,5 +1,7 @@
 //! Patterns that no call can match. The error states what to write instead.
 
+use super::error::NeverMatches;
+
 /// Tools of Mainpath's own that have neither files nor commands nor addresses: only their arguments can be compared.
 const OF_ARGUMENTS: [&str; 10] = [
     "ask_human",
@@ -26,7 +28,7 @@ const OF_FILES: [&str; 10] =
 
 /// Checks that some call may fit the words of a pattern. `tool`: its own name; `written`: as the pattern has it. Errors: none can; what to
 /// write.
-pub(super) fn check(tool: &str, written: &str, inner: &str) -> Result<(), String> {
+pub(super) fn check(tool: &str, written: &str, inner: &str) -> Result<(), NeverMatches> {
     match tool {
         "bash" | "sandbox" => command(written, inner),
         "read_text_file" | "write_text_file" | "edit_text_file" => file(tool, written, inner),
@@ -36,34 +38,31 @@ pub(super) fn check(tool: &str, written: &str, inner: &str) -> Result<(), String
     }
 }
 
-fn command(written: &str, inner: &str) -> Result<(), String> {
+fn command(written: &str, inner: &str) -> Result<(), NeverMatches> {
     let words = bare(inner);
     let rest = inner.split_once(char::is_whitespace).map_or("…", |(_, rest)| rest.trim());
     let first = words.first().map(String::as_str).unwrap_or_default();
     if let Some((name, value)) = first.split_once('=').filter(|(name, _)| is_name(name)) {
+        let written = written.into();
         return Err(match name {
             "command" => {
-                format!("a command is written alone: {written}({})", format!("{value} {rest}").trim_end_matches(" …"))
+                let command = format!("{value} {rest}").trim_end_matches(" …").into();
+                NeverMatches::NamedCommand { written, command }
             }
-            _ => format!("a variable set before a command is not one of its words; write {written}({rest})"),
+            _ => NeverMatches::Variable { written, command: rest.into() },
         });
     }
     if let (Some(program), [_]) = (first.strip_suffix(":*").filter(|program| !program.is_empty()), words.as_slice()) {
-        return Err(format!(
-            "no program is called {program:?} and a colon; with any arguments write {written}({program} *)"
-        ));
+        return Err(NeverMatches::Colon { written: written.into(), program: program.into() });
     }
     if KEYWORDS.contains(&first) {
-        return Err(format!("{first:?} is a word of the shell, not a program; write a rule for the command after it"));
+        return Err(NeverMatches::Keyword(first.into()));
     }
     let is_list = |word: &String| {
         matches!(word.as_str(), "&&" | "||" | "&") || word.len() > 1 && (word.starts_with(';') || word.ends_with(';'))
     };
     if let Some(word) = words.iter().find(|word| is_list(word)) {
-        return Err(format!(
-            "a command line is judged command by command, so no command contains {word:?}; write one rule for each \
-             command, or quote the word"
-        ));
+        return Err(NeverMatches::Separator(word.clone()));
     }
     let is_redirection = |word: &&String| {
         let operator = word.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '&');
@@ -71,65 +70,59 @@ fn command(written: &str, inner: &str) -> Result<(), String> {
     };
     if let Some(word) = words.iter().find(is_redirection) {
         let tool = if word.contains('>') { "write" } else { "read" };
-        return Err(format!(
-            "a redirection such as {word:?} is not part of a command; write {tool}(FILE), or quote the word"
-        ));
+        return Err(NeverMatches::Redirection { word: word.clone(), tool });
     }
     let substitutes = |word: &&String| {
         word.contains('`') || word.split("$(").skip(1).any(|inner| !inner.starts_with(['*', '…', '(']))
     };
     match words.iter().find(substitutes) {
-        Some(word) => Err(format!(
-            "a command inside another, as in {word:?}, is judged on its own; write one rule for each command, or quote the word"
-        )),
+        Some(word) => Err(NeverMatches::Substitution(word.clone())),
         None => Ok(()),
     }
 }
 
 /// Checks that some command may fit these words. Errors: none can.
-pub(crate) fn check_command(words: &str) -> Result<(), String> {
+pub(crate) fn check_command(words: &str) -> Result<(), NeverMatches> {
     command("bash", words)
 }
 
-fn file(tool: &str, written: &str, inner: &str) -> Result<(), String> {
+fn file(tool: &str, written: &str, inner: &str) -> Result<(), NeverMatches> {
     let Some((name, value)) = inner.split_once('=').filter(|(name, _)| OF_FILES.contains(&name.trim())) else {
         return path(written, inner);
     };
     match (tool, name.trim()) {
         ("write_text_file" | "edit_text_file", "content") => Ok(()),
-        (_, "path" | "file" | "file_path") => Err(format!("the path is written alone: {written}({})", value.trim())),
-        ("read_text_file", _) => Err(format!(
-            "what a file contains is not known before it is read; write {written}(PATH), such as {written}(src/**)"
-        )),
-        (_, name) => {
-            Err(format!("{written} has no {name:?} to compare; the text that is written is {written}(content=…)"))
+        (_, "path" | "file" | "file_path") => {
+            Err(NeverMatches::NamedPath { written: written.into(), path: value.trim().into() })
         }
+        ("read_text_file", _) => Err(NeverMatches::ContentOfRead(written.into())),
+        (_, name) => Err(NeverMatches::FileArgument { written: written.into(), argument: name.into() }),
     }
 }
 
-fn path(written: &str, inner: &str) -> Result<(), String> {
+fn path(written: &str, inner: &str) -> Result<(), NeverMatches> {
     if inner.contains("://") {
-        return Err(format!("{inner:?} is an address, not a file; write web_fetch({inner}) or http_request({inner})"));
+        return Err(NeverMatches::AddressAsPath(inner.into()));
     }
     let folder = inner.trim_end_matches('/');
     if folder != inner && !folder.is_empty() {
-        return Err(format!("no path ends in a slash; write {written}({folder}/**) for all that is in the folder"));
+        return Err(NeverMatches::Slash { written: written.into(), folder: folder.into() });
     }
     if inner == "." || inner == "./" {
-        return Err(format!("write {written}(**) for everything in the workspace"));
+        return Err(NeverMatches::Workspace(written.into()));
     }
     if inner == "~" || inner.starts_with('~') && !inner.starts_with("~/") {
-        return Err(format!("{inner:?} cannot be resolved; write ~/ for your home, or the absolute path"));
+        return Err(NeverMatches::Home(inner.into()));
     }
     let relative = inner.strip_prefix("./").unwrap_or(inner);
     let steps = relative.strip_prefix('/').unwrap_or(relative);
     match !steps.is_empty() && steps.split('/').any(|step| step.is_empty() || step == ".") {
-        true => Err(format!("{inner:?} has an empty step or a . step, which no resolved path has; leave it out")),
+        true => Err(NeverMatches::Step(inner.into())),
         false => Ok(()),
     }
 }
 
-fn arguments(written: &str, inner: &str) -> Result<(), String> {
+fn arguments(written: &str, inner: &str) -> Result<(), NeverMatches> {
     let compares = inner
         .split_once('=')
         .is_some_and(|(name, _)| name.trim().chars().all(|c| c.is_alphanumeric() || "_-.".contains(c)));
@@ -139,9 +132,7 @@ fn arguments(written: &str, inner: &str) -> Result<(), String> {
         || inner.split_once(' ').is_some_and(|(methods, _)| is_methods(methods))
     {
         true => Ok(()),
-        false => Err(format!(
-            "{written} is compared by its arguments; write {written}(NAME=VALUE), such as {written}(text=*{inner}*)"
-        )),
+        false => Err(NeverMatches::Words { written: written.into(), words: inner.into() }),
     }
 }
 

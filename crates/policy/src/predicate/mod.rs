@@ -8,16 +8,14 @@ mod read;
 mod search;
 mod term;
 
-pub use error::PredicateError;
+pub use error::{PredicateError, PredicateProblem};
 pub use facts::{StepFacts, argument_values};
 pub use field::StepField;
-pub use search::TextSearch;
+pub use search::{SearchError, TextSearch};
 pub use term::{Condition, FieldTest, NumberOrder, Term};
 
+use error::LONGEST;
 use std::fmt;
-
-/// The longest predicate, in bytes.
-const LONGEST: usize = 4_000;
 
 /// What is looked for among calls.
 #[derive(Clone, Debug)]
@@ -30,7 +28,7 @@ impl Predicate {
     /// Reads a predicate. Errors: where it cannot be read, and what is expected there.
     pub fn parse(text: &str) -> Result<Predicate, PredicateError> {
         if text.len() > LONGEST {
-            return Err(PredicateError { at: 1, problem: format!("a predicate has at most {LONGEST} bytes") });
+            return Err(PredicateError { at: 1, problem: PredicateProblem::TooLong });
         }
         Ok(Predicate { text: text.trim().into(), term: read::read(text)? })
     }
@@ -41,10 +39,9 @@ impl Predicate {
         let mut after = predicate.term.conditions().into_iter().filter(|condition| !condition.field.is_known_before());
         match after.next() {
             None => Ok(predicate),
-            Some(Condition { field, at, .. }) => Err(PredicateError {
-                at: *at,
-                problem: format!("{field} is known only after a call; a breakpoint stops before it"),
-            }),
+            Some(Condition { field, at, .. }) => {
+                Err(PredicateError { at: *at, problem: PredicateProblem::KnownAfter(field.clone()) })
+            }
         }
     }
 

@@ -1,12 +1,10 @@
 //! From a text to a predicate, with the place of every mistake.
 
-use super::error::PredicateError;
+use super::error::{DEEPEST, PredicateError, PredicateProblem};
 use super::field::{FIELDS, StepField};
 use super::search::TextSearch;
 use super::term::{Condition, FieldTest, NumberOrder, Term, millionths};
 
-/// How deep parentheses and `not` may be nested.
-const DEEPEST: usize = 50;
 /// The signs, the longer ones first.
 const SIGNS: [&str; 8] = ["!=", "!~", ">=", "<=", "=", "~", ">", "<"];
 
@@ -16,9 +14,9 @@ pub(super) fn read(text: &str) -> Result<Term, PredicateError> {
     reader.blanks();
     match reader.rest().chars().next() {
         None => Ok(term),
-        Some(')') => Err(reader.wrong("there is no ( for this )")),
-        Some('&' | '|') => Err(reader.wrong("write and, or, not instead of signs")),
-        Some(_) => Err(reader.wrong("expected and, or, or the end; put a value with blanks in quotes")),
+        Some(')') => Err(reader.wrong(PredicateProblem::Unopened)),
+        Some('&' | '|') => Err(reader.wrong(PredicateProblem::Sign)),
+        Some(_) => Err(reader.wrong(PredicateProblem::NoEnd)),
     }
 }
 
@@ -42,12 +40,12 @@ impl<'t> Reader<'t> {
         self.text.get(..at).map_or(0, |before| before.chars().count()) + 1
     }
 
-    fn wrong(&self, problem: impl Into<String>) -> PredicateError {
+    fn wrong(&self, problem: PredicateProblem) -> PredicateError {
         self.wrong_at(self.at, problem)
     }
 
-    fn wrong_at(&self, at: usize, problem: impl Into<String>) -> PredicateError {
-        PredicateError { at: self.place(at), problem: problem.into() }
+    fn wrong_at(&self, at: usize, problem: PredicateProblem) -> PredicateError {
+        PredicateError { at: self.place(at), problem }
     }
 
     /// Takes a word that stands alone, if it comes next.
@@ -81,7 +79,7 @@ impl<'t> Reader<'t> {
     fn one(&mut self) -> Result<Term, PredicateError> {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(self.wrong(format!("more than {DEEPEST} levels of ( and not")));
+            return Err(self.wrong(PredicateProblem::TooDeep));
         }
         let term = if self.takes("not") {
             Term::Not(Box::new(self.one()?))
@@ -92,8 +90,8 @@ impl<'t> Reader<'t> {
             self.blanks();
             if !self.rest().starts_with(')') {
                 return Err(match self.rest().is_empty() {
-                    true => self.wrong_at(open, "this ( is not closed"),
-                    false => self.wrong("expected and, or, or ); put a value with blanks in quotes"),
+                    true => self.wrong_at(open, PredicateProblem::Unclosed),
+                    false => self.wrong(PredicateProblem::NoClosing),
                 });
             }
             self.at += 1;
@@ -111,13 +109,13 @@ impl<'t> Reader<'t> {
         let length = self.rest().find(|next: char| !(next.is_alphanumeric() || "_-.".contains(next)));
         let name = self.rest().get(..length.unwrap_or(self.rest().len())).unwrap_or_default();
         if name.is_empty() {
-            return Err(self.wrong("expected a condition, such as tool=bash"));
+            return Err(self.wrong(PredicateProblem::NoCondition));
         }
         let field = field(name).map_err(|problem| self.wrong(problem))?;
         self.at += name.len();
         self.blanks();
         let Some(sign) = SIGNS.into_iter().find(|sign| self.rest().starts_with(sign)) else {
-            return Err(self.wrong(format!("expected = != ~ !~ > < >= or <= after {field}")));
+            return Err(self.wrong(PredicateProblem::NoComparison(field)));
         };
         let sign_at = self.at;
         self.at += sign.len();
@@ -139,7 +137,7 @@ impl<'t> Reader<'t> {
             let end = rest.find(|next: char| next.is_whitespace() || "()".contains(next)).unwrap_or(rest.len());
             let word = rest.get(..end).unwrap_or_default();
             if word.is_empty() {
-                return Err(self.wrong("expected a value; write \"\" for an empty one"));
+                return Err(self.wrong(PredicateProblem::NoValue));
             }
             self.at += end;
             return Ok(word.into());
@@ -158,11 +156,11 @@ impl<'t> Reader<'t> {
                 letter => value.push(letter),
             }
         }
-        Err(self.wrong("this quote is not closed"))
+        Err(self.wrong(PredicateProblem::Unquoted))
     }
 }
 
-fn field(name: &str) -> Result<StepField, String> {
+fn field(name: &str) -> Result<StepField, PredicateProblem> {
     if let Some(argument) = name.strip_prefix("args.").filter(|argument| !argument.is_empty()) {
         return Ok(StepField::Arg(argument.into()));
     }
@@ -172,15 +170,14 @@ fn field(name: &str) -> Result<StepField, String> {
     let shown: String = name.chars().take(40).collect();
     let names = FIELDS.map(|(known, _)| known);
     let near = names.iter().map(|known| (strsim::damerau_levenshtein(known, &shown), known)).min();
-    let near = near.filter(|(distance, _)| *distance <= 2).map(|(_, known)| format!("; did you mean {known}?"));
-    let all = || format!("; there are {} and args.NAME", names.join(", "));
-    Err(format!("there is no field {shown:?}{}", near.unwrap_or_else(all)))
+    let meant = near.filter(|(distance, _)| *distance <= 2).map(|(_, known)| *known);
+    Err(PredicateProblem::UnknownField { name: shown, meant })
 }
 
 /// What is wrong with a condition.
 enum Wrong {
-    Sign(String),
-    Value(String),
+    Sign(PredicateProblem),
+    Value(PredicateProblem),
 }
 
 fn comparison(field: &StepField, sign: &str, value: &str) -> Result<FieldTest, Wrong> {
@@ -190,23 +187,23 @@ fn comparison(field: &StepField, sign: &str, value: &str) -> Result<FieldTest, W
         "<=" => NumberOrder::AtMost,
         ">" => NumberOrder::More,
         ">=" => NumberOrder::AtLeast,
-        _ if field.is_number() => return Err(Wrong::Sign(format!("{field} is a number; compare it by = > < >= <="))),
+        _ if field.is_number() => return Err(Wrong::Sign(PredicateProblem::IsNumber(field.clone()))),
         _ => {
             let search = TextSearch::new(value);
-            let bad = |why| Wrong::Value(format!("{value:?} is no regular expression: {why}"));
+            let bad = |source| Wrong::Value(PredicateProblem::NotARegex { value: value.into(), source });
             return search.map(FieldTest::Has).map_err(bad);
         }
     };
     if field.is_number() || order != NumberOrder::Equal {
         if !field.may_be_number() {
-            return Err(Wrong::Sign(format!("{field} is a text; compare it by = != ~ or !~")));
+            return Err(Wrong::Sign(PredicateProblem::IsText(field.clone())));
         }
-        let bad = || Wrong::Value(format!("{value:?} is not a number such as 0.10"));
+        let bad = || Wrong::Value(PredicateProblem::NotANumber(value.into()));
         return Ok(FieldTest::Number(order, millionths(value).ok_or_else(bad)?));
     }
     // Nothing is also a value: of a call that was not judged, or has not ended.
     if let Some(known) = field.values().filter(|known| !known.contains(&value) && !value.is_empty()) {
-        return Err(Wrong::Value(format!("{field} is one of {}", known.join(", "))));
+        return Err(Wrong::Value(PredicateProblem::NotAValue { field: field.clone(), known }));
     }
     Ok(FieldTest::Text(value.into()))
 }

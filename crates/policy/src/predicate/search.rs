@@ -6,6 +6,17 @@ use regex_syntax::hir::{Hir, HirKind};
 /// The most that a compiled expression takes, in bytes.
 const MOST: usize = 1 << 20;
 
+/// Why a text is not a regular expression that can be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SearchError {
+    /// It breaks a rule of the syntax: which, on one line.
+    #[error("{}", last_line(&.0.to_string()))]
+    Syntax(Box<regex_syntax::Error>),
+    /// Its automaton is too large.
+    #[error("it is too large")]
+    TooLarge,
+}
+
 /// What is looked for in a text: a regular expression that may match anywhere in it.
 #[derive(Clone, Debug)]
 pub struct TextSearch {
@@ -15,12 +26,15 @@ pub struct TextSearch {
 }
 
 impl TextSearch {
-    /// Reads it. Errors: what is wrong with it, on one line.
-    pub fn new(pattern: &str) -> Result<TextSearch, String> {
-        let hir = regex_syntax::parse(pattern).map_err(|error| last_line(&error.to_string()))?;
+    /// Reads a regular expression.
+    ///
+    /// # Errors
+    /// It is invalid or too large.
+    pub fn new(pattern: &str) -> Result<TextSearch, SearchError> {
+        let hir = regex_syntax::parse(pattern).map_err(|error| SearchError::Syntax(Box::new(error)))?;
         let config = Config::new().nfa_size_limit(Some(MOST)).onepass_size_limit(Some(MOST));
         let regex = Regex::builder().configure(config).build_from_hir(&hir);
-        let regex = regex.map_err(|_| "it is too large".to_string())?;
+        let regex = regex.map_err(|_| SearchError::TooLarge)?;
         Ok(TextSearch { pattern: pattern.into(), regex, needs: needed(&hir) })
     }
 

@@ -367,13 +367,26 @@ fn replaced(words: &[Word]) -> String {
     attached.filter(|text| !text.is_empty()).or(next).unwrap_or_else(|| "{}".into())
 }
 
+/// Why the command of a wrapper cannot be found among its words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum WrapperError {
+    /// A word may be any number of words.
+    #[error("{0:?} is not written out")]
+    Word(String),
+    /// The same of the wrapper's own words.
+    #[error("its own words are not written out")]
+    OwnWords,
+    #[error("the option {0:?} is not known")]
+    Option(String),
+}
+
 /// The words of the command that a wrapper runs.
-fn after<'w>(wrapper: &Wrapper, mut words: &'w [Word]) -> Result<&'w [Word], String> {
+fn after<'w>(wrapper: &Wrapper, mut words: &'w [Word]) -> Result<&'w [Word], WrapperError> {
     while let Some((word, rest)) = words.split_first() {
         if !word.fixed {
             // Its command, or an option: what follows is the command's own business only in the first case.
             return match word.many {
-                true => Err(format!("{:?} is not written out", word.text)),
+                true => Err(WrapperError::Word(word.text.clone())),
                 false => Ok(words.get(wrapper.own..).unwrap_or_default()),
             };
         }
@@ -394,7 +407,7 @@ fn after<'w>(wrapper: &Wrapper, mut words: &'w [Word]) -> Result<&'w [Word], Str
             } else if wrapper.long.contains(&format!("{name}=").as_str()) {
                 words = if value.is_some() { rest } else { rest.get(1..).unwrap_or_default() };
             } else {
-                return Err(format!("the option {text:?} is not known"));
+                return Err(WrapperError::Option(text.into()));
             }
         } else if let Some(letters) = text.strip_prefix('-').filter(|letters| !letters.is_empty()) {
             words = match options(wrapper, letters)? {
@@ -409,7 +422,7 @@ fn after<'w>(wrapper: &Wrapper, mut words: &'w [Word]) -> Result<&'w [Word], Str
     }
     let own = words.iter().take(wrapper.own);
     if own.clone().any(|word| word.many) {
-        return Err("its own words are not written out".into());
+        return Err(WrapperError::OwnWords);
     }
     let mut command = words.get(wrapper.own..).unwrap_or_default();
     while wrapper.sets && command.first().is_some_and(|word| word.text.contains('=')) {
@@ -419,7 +432,7 @@ fn after<'w>(wrapper: &Wrapper, mut words: &'w [Word]) -> Result<&'w [Word], Str
 }
 
 /// Whether the last of these option letters takes the next word as its value.
-fn options(wrapper: &Wrapper, letters: &str) -> Result<bool, String> {
+fn options(wrapper: &Wrapper, letters: &str) -> Result<bool, WrapperError> {
     if wrapper.names.contains(&"nice") && letters.bytes().all(|byte| byte.is_ascii_digit()) {
         return Ok(false);
     }
@@ -428,7 +441,7 @@ fn options(wrapper: &Wrapper, letters: &str) -> Result<bool, String> {
             return Ok(at + letter.len_utf8() == letters.len());
         }
         if !wrapper.flags.contains(letter) {
-            return Err(format!("the option \"-{letter}\" is not known"));
+            return Err(WrapperError::Option(format!("-{letter}")));
         }
     }
     Ok(false)

@@ -113,7 +113,7 @@ fn calls_of_mcp_tools_are_written_with_names_or_as_json() {
         ("mcp__a__b(src/a.rs)", "are written as name=value, name=value or as a JSON object"),
         ("mcp__a__b({\"x\": })", "are not a JSON object"),
     ] {
-        let said = mainpath_policy::sample(text, &folders).unwrap_err();
+        let said = mainpath_policy::sample(text, &folders).unwrap_err().to_string();
         assert!(said.contains(problem), "{said}");
     }
 }

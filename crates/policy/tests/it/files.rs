@@ -215,5 +215,5 @@ fn examples_of_a_file_are_read_with_their_lines_and_hold_nobody_up() {
         "p",
         "[[example]]\ncall = \"bash\"\nexpekt = \"deny\"\n",
     );
-    assert_eq!(wrong.unwrap_err().place, "p, line 3");
+    assert_eq!(wrong.unwrap_err().place.to_string(), "p, line 3");
 }

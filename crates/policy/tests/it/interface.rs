@@ -92,7 +92,7 @@ fn what_only_sets_up_the_shell_is_no_reason_to_ask() {
 
 #[test]
 fn a_slip_of_the_pen_is_told_where_it_is_likely_to_be_one() {
-    let of_tool = |text: &str| text.parse::<ToolNames>().unwrap().check([]).unwrap_err();
+    let of_tool = |text: &str| text.parse::<ToolNames>().unwrap().check([]).unwrap_err().to_string();
     for (text, meant) in [("grpe", Some("grep")), ("glxx", None), ("agxxt", Some("agent")), ("agxxx", None)] {
         let hint = of_tool(text);
         assert_eq!(hint.contains("did you mean"), meant.is_some(), "{hint}");

@@ -6,7 +6,7 @@ use mainpath_types::{Decision, EffectClass};
 use serde_json::{Value, json};
 
 fn refused(rule: &str) -> Option<String> {
-    Policy::new(folders()).add_rule(Decision::Deny, rule).err().map(|error| error.problem)
+    Policy::new(folders()).add_rule(Decision::Deny, rule).err().map(|error| error.problem.to_string())
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn a_rule_about_content_is_one_about_the_text_that_a_file_tool_writes() {
     ] {
         assert_eq!(decide(rule, &facts), expected, "{rule} {}", facts.arguments);
     }
-    let told = Policy::new(folders()).add_rule(Decision::Allow, "write(content=*)").unwrap_err().problem;
+    let told = Policy::new(folders()).add_rule(Decision::Allow, "write(content=*)").unwrap_err().problem.to_string();
     assert_eq!(told, "a rule about content denies or asks; allow files by their path: write(src/**)");
     let file = "[[rule]]\ndecision = \"allow\"\nmatch = \"write(content=*)\"\n";
     assert!(Policy::new(folders()).add_file(Layer::User, "u.toml", file).is_err());

@@ -8,7 +8,7 @@ use crate::prompt::gone::Gone;
 use crate::prompt::media;
 use crate::prompt::texts::offload;
 use mainpath_core::{
-    Answered, CallState, Edit, InputKind, TimerKey, answer_due, approval_due, arguments_in, is_denied, places_in,
+    Answered, Call, CallState, Edit, InputKind, TimerKey, answer_due, approval_due, arguments_in, places_in,
 };
 use mainpath_store::StoreError;
 use mainpath_tools::AskHumanArgs;
@@ -151,7 +151,7 @@ impl Driver {
 
     /// Whether a call was denied and nobody has taken that back.
     fn is_denied(&self, call: CallId) -> bool {
-        self.machine.state().calls.get(call).is_some_and(is_denied)
+        self.machine.state().calls.get(call).is_some_and(Call::is_denied)
     }
 
     /// The arguments of a call that was denied and is to be made after all: rules judge them afresh.
@@ -160,7 +160,7 @@ impl Driver {
         call: CallId,
         edited: Option<String>,
     ) -> Result<Option<(CallId, String)>, DriveError> {
-        let Some(row) = self.machine.state().calls.get(call).filter(|row| is_denied(row)) else { return Ok(None) };
+        let Some(row) = self.machine.state().calls.get(call).filter(|row| row.is_denied()) else { return Ok(None) };
         let event = row.arguments;
         Ok(Some(match edited {
             Some(arguments) => (call, arguments),
@@ -198,7 +198,7 @@ impl Driver {
 
     async fn judge_edit(&mut self, call: CallId, arguments: String) -> Result<Edit, DriveError> {
         let prepared = self.prepared().await?;
-        let row = self.machine.state().calls.get(call).map(|row| (row.tool.clone(), is_denied(row), row.arguments));
+        let row = self.machine.state().calls.get(call).map(|row| (row.tool.clone(), row.is_denied(), row.arguments));
         let (tool, reopens, recorded) = row.unwrap_or_default();
         // What it would have run when it was denied: whoever approves it now was shown that.
         let shown: Option<Vec<String>> = match reopens {
