@@ -42,8 +42,24 @@ pub enum ErrorKind {
 #[error("{message}")]
 pub struct Error {
     kind: ErrorKind,
-    field: Option<&'static str>,
+    field: Option<Field>,
     message: String,
+}
+
+/// The field that an error is about.
+#[derive(Clone, Copy)]
+struct Field {
+    name: &'static str,
+    /// The element, where the field is a list.
+    index: Option<usize>,
+    /// True if the message begins with the name.
+    is_named: bool,
+}
+
+impl Field {
+    fn new(name: &'static str, is_named: bool) -> Field {
+        Field { name, index: None, is_named }
+    }
 }
 
 /// The line and the kind: so it is printed where a `main` ends with it.
@@ -66,12 +82,22 @@ impl Error {
 
     /// What stands in this field cannot be used: `problem` follows its name.
     pub fn of_field(field: &'static str, problem: impl std::fmt::Display) -> Error {
-        Error { kind: ErrorKind::Invalid, field: Some(field), message: format!("{field}{problem}") }
+        Error { kind: ErrorKind::Invalid, field: Some(Field::new(field, true)), message: format!("{field}{problem}") }
     }
 
     /// An invalid value in this field. Unlike [`Error::of_field`], the message does not begin with the field's name.
     pub fn about(field: &'static str, message: impl Into<String>) -> Error {
-        Error { kind: ErrorKind::Invalid, field: Some(field), message: message.into() }
+        Error { kind: ErrorKind::Invalid, field: Some(Field::new(field, false)), message: message.into() }
+    }
+
+    /// The same error, about this field. An error that names a field already keeps it.
+    pub fn in_field(self, field: &'static str) -> Error {
+        Error { field: self.field.or(Some(Field::new(field, false))), ..self }
+    }
+
+    /// The same error, about this element of its field, counted from 0.
+    pub fn at(self, index: usize) -> Error {
+        Error { field: self.field.map(|field| Field { index: Some(index), ..field }), ..self }
     }
 
     /// Something failed.
@@ -87,12 +113,18 @@ impl Error {
     /// The field that cannot be used, with which the line usually begins: such as `limits.money` or `rules.allow`. A face that has another
     /// name for it puts that before [`Error::problem`].
     pub fn field(&self) -> Option<&'static str> {
-        self.field
+        self.field.map(|field| field.name)
+    }
+
+    /// The element of the field that cannot be used, counted from 0, where the field is a list and the element is known.
+    pub fn index(&self) -> Option<usize> {
+        self.field.and_then(|field| field.index)
     }
 
     /// The line without the name of the field.
     pub fn problem(&self) -> &str {
-        self.field.and_then(|field| self.message.strip_prefix(field)).unwrap_or(&self.message)
+        let named = self.field.filter(|field| field.is_named);
+        named.and_then(|field| self.message.get(field.name.len()..)).unwrap_or(&self.message)
     }
 
     /// The line for people.
@@ -185,13 +217,13 @@ impl From<IndexError> for Error {
 
 impl From<PolicyError> for Error {
     fn from(error: PolicyError) -> Error {
-        let field = match error.place {
-            RulePlace::Single(Decision::Allow) => "rules.allow",
-            RulePlace::Single(Decision::Ask) => "rules.ask",
-            RulePlace::Single(Decision::Deny) => "rules.deny",
-            _ => return Error::invalid(error.to_string()),
+        let RulePlace::Single { decision, index } = error.place else { return Error::invalid(error.to_string()) };
+        let field = match decision {
+            Decision::Allow => "rules.allow",
+            Decision::Ask => "rules.ask",
+            Decision::Deny => "rules.deny",
         };
-        Error::of_field(field, format_args!(": {}", error.problem))
+        Error::of_field(field, format_args!(": {}", error.problem)).at(index)
     }
 }
 
@@ -213,5 +245,25 @@ impl From<std::io::Error> for Error {
             _ => return Error::failed(error.to_string()),
         };
         Error::new(ErrorKind::ReadOnly, format!("nothing can be written: {why}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_keeps_its_field_and_its_problem_is_the_line_without_the_name_that_it_begins_with() {
+        let all =
+            |error: Error| (error.field(), error.index(), error.problem().to_string(), error.message().to_string());
+        let named = || Error::of_field("tools", ": there is no tool x");
+        let line = "tools: there is no tool x".to_string();
+        assert_eq!(all(named()), (Some("tools"), None, ": there is no tool x".into(), line.clone()));
+        assert_eq!(all(named().in_field("model").at(2)), (Some("tools"), Some(2), ": there is no tool x".into(), line));
+        let about = Error::about("model", "model x is unknown");
+        assert_eq!(all(about), (Some("model"), None, "model x is unknown".into(), "model x is unknown".into()));
+        let found = Error::invalid("unknown").in_field("fallback").at(1);
+        assert_eq!(all(found), (Some("fallback"), Some(1), "unknown".into(), "unknown".into()));
+        assert_eq!(all(Error::failed("no").at(1)), (None, None, "no".into(), "no".into()));
     }
 }

@@ -253,7 +253,8 @@ impl Sources {
 
 /// Adds single rules of a run. Errors: what is wrong with one.
 fn add_all(policy: &mut Policy, decision: Decision, rules: &[String]) -> Result<(), Error> {
-    Ok(rules.iter().try_for_each(|rule| policy.add_rule(decision, rule))?)
+    let mut rules = rules.iter().enumerate();
+    rules.try_for_each(|(at, rule)| policy.add_rule(decision, rule).map_err(|error| Error::from(error).at(at)))
 }
 
 /// Adds the lists of commands of which a run's commands must be. Errors: what is wrong with one.
@@ -288,8 +289,9 @@ pub(crate) fn check_singles(
     for (decision, field, texts) in lists {
         let known = policy.rules().len();
         add_all(&mut policy, decision, texts)?;
-        for pattern in policy.rules().iter().skip(known).flat_map(|rule| &rule.matches) {
-            check(pattern).map_err(|problem| Error::of_field(field, format_args!(": {problem}")))?;
+        for (at, rule) in policy.rules().iter().skip(known).enumerate() {
+            let wrong = |problem| Error::of_field(field, format_args!(": {problem}")).at(at);
+            rule.matches.iter().try_for_each(|pattern| check(pattern).map_err(wrong))?;
         }
     }
     Ok(policy)

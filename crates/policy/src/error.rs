@@ -33,7 +33,12 @@ pub enum RulePlace {
     /// A file as a whole.
     File(String),
     /// A single rule of a run, such as that of the option `--deny`.
-    Single(Decision),
+    Single {
+        /// What the rule decides.
+        decision: Decision,
+        /// Its place among the single rules that decide so, from 0.
+        index: usize,
+    },
     /// The list of the commands that a preset bounds.
     Commands,
 }
@@ -43,7 +48,7 @@ impl fmt::Display for RulePlace {
         match self {
             RulePlace::Line { file, line } => write!(to, "{file}, line {line}"),
             RulePlace::File(file) => to.write_str(file),
-            RulePlace::Single(decision) => write!(to, "--{}", decision.as_str()),
+            RulePlace::Single { decision, .. } => write!(to, "--{}", decision.as_str()),
             RulePlace::Commands => to.write_str("commands"),
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::{Layer, Policy, PolicyError, Rule, RulePlace, RuleProblem};
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 impl Policy {
     /// Holds the rules of a layer to the tools that are known by now, each with its name and the JSON Schema of its arguments. A rule for
@@ -15,25 +16,28 @@ impl Policy {
                 if let Some(known) = schema.and_then(|schema| lacks(schema, argument)) {
                     let (tool, argument) = (tool.into(), argument.join("."));
                     let problem = RuleProblem::UnknownArgument { tool, argument, known };
-                    return Err(PolicyError { place: place(rule), problem });
+                    return Err(PolicyError { place: self.place(rule), problem });
                 }
             }
         }
         Ok(())
     }
 
+    /// Where a rule is written.
+    fn place(&self, rule: &Arc<Rule>) -> RulePlace {
+        if let Some((file, line)) = &rule.place {
+            return RulePlace::Line { file: file.clone(), line: *line };
+        }
+        let decision = rule.decision;
+        let is_alike = |other: &&Arc<Rule>| other.layer == rule.layer && other.decision == decision;
+        let alike = self.rules().iter().filter(is_alike).filter(|other| other.place.is_none());
+        RulePlace::Single { decision, index: alike.take_while(|other| !Arc::ptr_eq(other, rule)).count() }
+    }
+
     /// Whether a rule of a layer is about arguments of a tool, so that [`Policy::check_arguments`] has something to hold to tools.
     pub fn names_arguments(&self, layer: Layer) -> bool {
         let held = self.rules().iter().filter(|rule| rule.layer == layer && rule.ignored.is_none());
         held.flat_map(|rule| rule.patterns.iter()).any(|pattern| pattern.arguments().is_some())
-    }
-}
-
-/// Where a rule stands, as errors name it.
-fn place(rule: &Rule) -> RulePlace {
-    match &rule.place {
-        Some((file, line)) => RulePlace::Line { file: file.clone(), line: *line },
-        None => RulePlace::Single(rule.decision),
     }
 }
 

@@ -112,12 +112,13 @@ impl Policy {
     /// is wrong with it.
     pub fn add_rule(&mut self, decision: Decision, text: &str) -> Result<(), PolicyError> {
         let word = decision.as_str();
-        let number = 1 + self.rules.iter().filter(|rule| rule.layer == Layer::Run && rule.decision == decision).count();
+        let of_run = self.rules.iter().filter(|rule| rule.layer == Layer::Run && rule.decision == decision);
+        let (number, index) = (1 + of_run.clone().count(), of_run.filter(|rule| rule.place.is_none()).count());
         let (text, preset) = of_preset(text);
         let id =
             preset.map_or_else(|| format!("run.{word}.{number}"), |name| format!("preset {name}: {}", short(text)));
         let rule = parse_one(decision, Layer::Run, id, text, &self.folders, self.reads(Layer::Run))
-            .map_err(|problem| PolicyError { place: RulePlace::Single(decision), problem })?;
+            .map_err(|problem| PolicyError { place: RulePlace::Single { decision, index }, problem })?;
         self.rules.push(Arc::new(rule));
         self.changed();
         Ok(())

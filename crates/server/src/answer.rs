@@ -7,7 +7,7 @@ use crate::call::{Call, Client};
 use crate::errors::Errors;
 use crate::fields;
 use crate::log::Requested;
-use crate::problem::{FieldProblem, Kind, Problem, UNKNOWN_FIELD};
+use crate::problem::{FieldProblem, Kind, Problem};
 use crate::route::{Route, Takes};
 use axum::body::Body;
 use axum::extract::rejection::RawPathParamsRejection;
@@ -160,7 +160,7 @@ fn nothing(bytes: &[u8]) -> Result<Value, Problem> {
 
 fn unknown(place: &str, name: &str) -> FieldProblem {
     let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
-    FieldProblem { place: place.into(), pointer, detail: format!("{UNKNOWN_FIELD}; there are none") }
+    FieldProblem::unknown(place, &pointer, "; there are none")
 }
 
 fn not_json(error: serde_json::Error) -> Problem {
@@ -223,8 +223,7 @@ fn held(takes: &Takes, value: Value, place: &str) -> Result<Value, Problem> {
                 return fields::unknown(&takes.root, place, &wrong.field);
             }
             let said = wrong.problem.strip_prefix(&format!("at {}: ", wrong.field)).unwrap_or(&wrong.problem);
-            let detail = if wrong.is_missing() { "is missing".into() } else { said.into() };
-            FieldProblem { place: place.into(), pointer: wrong.field, detail }
+            FieldProblem::new(place, &*wrong.field, if wrong.is_missing() { "is missing" } else { said })
         })
         .collect();
     if wrong.is_empty() { Ok(value) } else { Err(Problem::fields(wrong)) }

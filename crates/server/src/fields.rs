@@ -1,6 +1,6 @@
 //! The fields that a schema has at a place, for who has written one that it does not have.
 
-use crate::problem::{FieldProblem, UNKNOWN_FIELD};
+use crate::problem::FieldProblem;
 use serde_json::Value;
 
 /// That a field is too many, with the fields that there are. `root`: the schema of the whole, `pointer`: the field.
@@ -16,11 +16,8 @@ pub fn unknown(root: &Value, place: &str, pointer: &str) -> FieldProblem {
         names.extend(properties.into_iter().flat_map(|properties| properties.keys().map(String::as_str)));
     }
     names.dedup();
-    let detail = match names.is_empty() {
-        true => UNKNOWN_FIELD.to_string(),
-        false => format!("{UNKNOWN_FIELD}; the fields are {}", names.join(", ")),
-    };
-    FieldProblem { place: place.into(), pointer: pointer.into(), detail }
+    let instead = if names.is_empty() { String::new() } else { format!("; the fields are {}", names.join(", ")) };
+    FieldProblem::unknown(place, pointer, &instead)
 }
 
 /// A schema with those that it refers to or chooses among.

@@ -35,7 +35,7 @@ mod ui;
 
 pub use access::audit::Audit;
 pub use access::keys::{Keys, ListedKey, NewKey, OWNER};
-pub use access::scope::Scope;
+pub use access::scope::{Scope, ScopeError};
 pub use serve::Server;
 pub use serving::served_at;
 pub use settings::Settings;

@@ -36,10 +36,23 @@ pub struct FieldProblem {
     pub pointer: String,
     /// What is wrong with it.
     pub detail: String,
+    /// True if the request may not have this field.
+    #[serde(skip)]
+    pub is_unknown: bool,
 }
 
-/// What is said of a field that is too many.
-pub const UNKNOWN_FIELD: &str = "is no field here";
+impl FieldProblem {
+    /// A field of this place that cannot be used.
+    pub fn new(place: impl Into<String>, pointer: impl Into<String>, detail: impl Into<String>) -> FieldProblem {
+        FieldProblem { place: place.into(), pointer: pointer.into(), detail: detail.into(), is_unknown: false }
+    }
+
+    /// A field that the request may not have. `instead` follows in the detail: the fields that it may have.
+    pub fn unknown(place: &str, pointer: &str, instead: &str) -> FieldProblem {
+        let new = FieldProblem::new(place, pointer, format!("is no field here{instead}"));
+        FieldProblem { is_unknown: true, ..new }
+    }
+}
 
 /// The kinds of problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,7 +142,8 @@ impl Problem {
 
     /// The same of a request that has no body.
     pub fn of_query(mut self) -> Problem {
-        let is_summary = self.detail == summary(&self.errors);
+        // Others have a detail of their own.
+        let is_summary = self.is(Kind::INVALID) && !self.errors.is_empty();
         for field in self.errors.iter_mut().filter(|field| field.place == "body") {
             field.place = "query".into();
         }
@@ -147,14 +161,12 @@ impl Problem {
 
     /// A field of the body that cannot be used.
     pub fn field(pointer: impl Into<String>, detail: impl Into<String>) -> Problem {
-        let (place, pointer, detail) = ("body".into(), pointer.into(), detail.into());
-        Problem::fields(vec![FieldProblem { place, pointer, detail }])
+        Problem::fields(vec![FieldProblem::new("body", pointer, detail)])
     }
 
     /// The same problem, of a field of the body.
     pub fn of_field(self, pointer: impl Into<String>) -> Problem {
-        let (pointer, detail) = (pointer.into(), self.detail.clone());
-        Problem { errors: vec![FieldProblem { place: "body".into(), pointer, detail }], ..self }
+        Problem { errors: vec![FieldProblem::new("body", pointer, self.detail.clone())], ..self }
     }
 
     /// An `Idempotency-Key` was used for another request.
@@ -200,7 +212,8 @@ impl From<Error> for Problem {
     fn from(error: Error) -> Problem {
         let kind = match (error.kind(), error.field()) {
             (ErrorKind::Invalid, Some(field)) => {
-                let pointer = format!("/{}", field.replace('.', "/"));
+                let element = error.index().map(|index| format!("/{index}")).unwrap_or_default();
+                let pointer = format!("/{}{element}", field.replace('.', "/"));
                 return Problem::field(pointer, error.problem().trim_start_matches([':', ' ']));
             }
             // Which field it is, is not known.

@@ -7,7 +7,8 @@ use crate::problem::{FieldProblem, Problem};
 use crate::reply;
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Method, Response};
-use mainpath::{Host, schema};
+use mainpath::Host;
+use mainpath::schema::{self, SchemaError};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -16,6 +17,17 @@ use std::any::TypeId;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+
+/// Why the routes of a server cannot be used: a mistake in their code.
+#[derive(Debug, thiserror::Error)]
+pub enum RouteError {
+    /// The schema of a query or a body cannot be used.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    /// Two routes have this name.
+    #[error("two routes are called {0}")]
+    SameName(&'static str),
+}
 
 /// Makes the schema of a type among the others.
 pub type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
@@ -132,13 +144,13 @@ pub fn documented<T: JsonSchema>() -> Option<SchemaOf> {
     if cfg!(debug_assertions) { Some(|all| all.subschema_for::<T>()) } else { None }
 }
 
-fn takes<T: JsonSchema + 'static>() -> Result<Option<Takes>, String> {
+fn takes<T: JsonSchema + 'static>() -> Result<Option<Takes>, RouteError> {
     if TypeId::of::<T>() == TypeId::of::<Nothing>() {
         return Ok(None);
     }
     let settings = schemars::generate::SchemaSettings::draft2020_12().with_transform(mainpath::bounded);
     let root = settings.into_generator().into_root_schema_for::<T>().to_value();
-    let rules = Arc::new(schema::Schema::new(&root).map_err(|error| error.to_string())?);
+    let rules = Arc::new(schema::Schema::new(&root)?);
     let is_optional = rules.violations(&Value::Object(Default::default())).is_empty();
     Ok(Some(Takes { root, schema: |all| all.subschema_for::<T>(), rules, is_optional }))
 }
@@ -147,7 +159,7 @@ impl Route {
     /// A route that needs a scope, by its code, which answers with JSON.
     ///
     /// Errors: a schema of its types cannot be used.
-    pub fn json<Q, B, T, F, R>(about: About, needs: Scope, code: F) -> Result<Route, String>
+    pub fn json<Q, B, T, F, R>(about: About, needs: Scope, code: F) -> Result<Route, RouteError>
     where
         Q: DeserializeOwned + JsonSchema + Send + 'static,
         B: DeserializeOwned + JsonSchema + Send + 'static,
@@ -162,7 +174,7 @@ impl Route {
     }
 
     /// The same for one that says its status and headers.
-    pub fn answer<Q, B, T, F, R>(about: About, needs: Scope, code: F) -> Result<Route, String>
+    pub fn answer<Q, B, T, F, R>(about: About, needs: Scope, code: F) -> Result<Route, RouteError>
     where
         Q: DeserializeOwned + JsonSchema + Send + 'static,
         B: DeserializeOwned + JsonSchema + Send + 'static,
@@ -184,7 +196,7 @@ impl Route {
     }
 
     /// A route that answers with something else than JSON.
-    pub fn other<Q, B, F, R>(about: About, needs: Scope, gives: Vec<Gives>, code: F) -> Result<Route, String>
+    pub fn other<Q, B, F, R>(about: About, needs: Scope, gives: Vec<Gives>, code: F) -> Result<Route, RouteError>
     where
         Q: DeserializeOwned + JsonSchema + Send + 'static,
         B: DeserializeOwned + JsonSchema + Send + 'static,
@@ -198,7 +210,7 @@ impl Route {
         Route::new::<Q, B>(about, needs, gives, code)
     }
 
-    fn new<Q, B>(about: About, needs: Scope, gives: Vec<Gives>, code: Code) -> Result<Route, String>
+    fn new<Q, B>(about: About, needs: Scope, gives: Vec<Gives>, code: Code) -> Result<Route, RouteError>
     where
         Q: JsonSchema + 'static,
         B: JsonSchema + 'static,
@@ -305,8 +317,8 @@ fn read<T: DeserializeOwned>(mut value: Value, place: &str) -> Result<T, Problem
     T::deserialize(&value).or_else(|_| {
         whole(&mut value);
         serde_path_to_error::deserialize(&value).map_err(|error| {
-            let (place, pointer) = (place.into(), pointer(error.path()));
-            Problem::fields(vec![FieldProblem { place, pointer, detail: error.into_inner().to_string() }])
+            let pointer = pointer(error.path());
+            Problem::fields(vec![FieldProblem::new(place, pointer, error.into_inner().to_string())])
         })
     })
 }
@@ -348,6 +360,6 @@ fn written<T: Serialize>(answer: &Answer<T>) -> Response<Body> {
 }
 
 /// All routes of a part of the server, shown as one group.
-pub fn group(name: &'static str, routes: Vec<Result<Route, String>>) -> Result<Vec<Route>, String> {
+pub fn group(name: &'static str, routes: Vec<Result<Route, RouteError>>) -> Result<Vec<Route>, RouteError> {
     routes.into_iter().map(|route| route.map(|route| Route { group: name, ..route })).collect()
 }

@@ -18,7 +18,7 @@ use crate::observe::Told;
 use crate::openai;
 use crate::people;
 use crate::problem::{Kind, Problem};
-use crate::route::Route;
+use crate::route::{Route, RouteError};
 use crate::routes;
 use crate::serving::Serving;
 use crate::settings::Settings;
@@ -88,10 +88,11 @@ impl Server {
         let at = listener.local_addr()?;
         serving.tell(at)?;
         keys.token()?;
-        let mut routes = routes::all().map_err(Error::failed)?;
-        routes.extend(openai::routes().map_err(Error::failed)?);
+        let wrong = |error: RouteError| Error::failed(error.to_string());
+        let mut routes = routes::all().map_err(wrong)?;
+        routes.extend(openai::routes().map_err(wrong)?);
         let routes: Arc<[Arc<Route>]> = routes.into_iter().map(Arc::new).collect();
-        let document = Document::new(Arc::clone(&routes)).map_err(Error::failed)?;
+        let document = Document::new(Arc::clone(&routes)).map_err(wrong)?;
         let workspaces = settings.workspaces.iter().map(|folder| {
             let wrong = |error| Error::of_field("server.workspaces", format_args!(": {}: {error}", folder.display()));
             folder.canonicalize().map_err(wrong)

@@ -222,17 +222,18 @@ impl Agent {
         let vault = &self.host.runtime().config().vault;
         let RunRules { allow, ask, deny, .. } = &self.rules;
         let rules = [("rules.allow", allow), ("rules.ask", ask), ("rules.deny", deny)];
-        let rules = rules.into_iter().flat_map(|(field, rules)| rules.iter().map(move |rule| (field, rule.as_str())));
+        let rules = rules.into_iter().flat_map(|(field, rules)| elements(field, rules));
         let folder = self.options.workspace.as_ref().and_then(|folder| folder.to_str());
         let named = [("model", Some(self.model.as_str())), ("workspace", folder)];
-        let named = named.into_iter().filter_map(|(field, text)| Some((field, text?)));
-        let fallbacks = self.options.sampling.fallback.iter().map(|model| ("fallback", model.as_str()));
-        let id = self.trace.as_ref().map(|id| ("trace_id", id.as_str()));
-        for (field, text) in rules.chain(named).chain(fallbacks).chain(id) {
+        let named = named.into_iter().filter_map(|(field, text)| Some((field, None, text?)));
+        let fallbacks = elements("fallback", &self.options.sampling.fallback);
+        let id = self.trace.as_ref().map(|id| ("trace_id", None, id.as_str()));
+        for (field, at, text) in rules.chain(named).chain(fallbacks).chain(id) {
             let shown = vault.redact(text);
             if shown != text {
                 let problem = format!(" holds a secret ({shown}), and would be recorded with it: use one without");
-                return Err(Error::of_field(field, problem));
+                let error = Error::of_field(field, problem);
+                return Err(at.into_iter().fold(error, Error::at));
             }
         }
         Ok(())
@@ -281,11 +282,23 @@ impl Agent {
             self.preset.as_ref().map(|name| Ok::<_, Error>((name, self.host.presets(&folder)?))).transpose()?;
         let given = Given { options: self.options.clone(), rules: self.rules.clone() };
         let Given { options, rules } = match presets {
-            Some((name, presets)) => Given::new(given.options, given.rules, Some(presets.choose(name)?.clone())),
+            Some((name, presets)) => Given::new(
+                given.options,
+                given.rules,
+                Some(presets.choose(name).map_err(|error| error.in_field("preset"))?.clone()),
+            ),
             None => given,
         };
         let policy = self.host.policy(&folder.display().to_string(), &rules)?;
         let spec = spec(&options, self.host.spec_inputs(&rules), self.model.clone(), &folder, &policy, self.approvals)?;
         Ok((spec, policy))
     }
+}
+
+/// The texts of a list, each with the field and its index.
+fn elements<'t>(
+    field: &'static str,
+    texts: &'t [String],
+) -> impl Iterator<Item = (&'static str, Option<usize>, &'t str)> {
+    texts.iter().enumerate().map(move |(at, text)| (field, Some(at), text.as_str()))
 }

@@ -52,7 +52,8 @@ pub fn workspace(given: Option<&Path>) -> Result<PathBuf, Error> {
     if folder.as_os_str().is_empty() {
         return Err(Error::of_field("workspace", " is empty; give a folder, such as \".\""));
     }
-    let bad = |why: String| Error::invalid(format!("the workspace {} cannot be used: {why}", folder.display()));
+    let bad =
+        |why: String| Error::about("workspace", format!("the workspace {} cannot be used: {why}", folder.display()));
     let absolute = folder.canonicalize().map_err(|error| bad(error.to_string()))?;
     if !absolute.is_dir() {
         return Err(bad("it is not a folder".into()));
@@ -293,7 +294,9 @@ fn set_form(spec: &mut Spec, given: &AgentOptions, inputs: SpecInputs<'_>) -> Re
     }
     let named = if sampling.fallback.is_empty() { &inputs.home.config.fallback } else { &sampling.fallback };
     if spec.fallback.is_empty() || !sampling.fallback.is_empty() {
-        let checked = named.iter().try_for_each(|model| check_model(model, inputs.models));
+        let wrong = |at: usize| move |error: Error| error.in_field("fallback").at(at);
+        let mut named_at = named.iter().enumerate();
+        let checked = named_at.try_for_each(|(at, model)| check_model(model, inputs.models).map_err(wrong(at)));
         checked.map_err(|error| match sampling.fallback.is_empty() {
             true => inputs.home.wrong_in(&["fallback"], &error),
             false => error,

@@ -43,9 +43,9 @@ impl Agent {
     async fn prepare_as(self, id: TraceId, task: Task) -> Result<PreparedAgent, Error> {
         let Parts { host, model, .. } = self.parts();
         host.check_usable()?;
-        host.prepare_recording(model).await?;
+        host.prepare_recording(model).await.map_err(|error| error.in_field("model"))?;
         let spec = self.spec()?;
-        host.check_model(model)?;
+        host.check_model(model).map_err(|error| error.in_field("model"))?;
         let mut said = preloads(&spec, host.skills())?;
         let (skill, task) = host.read_task(task, &spec)?;
         said.extend(skill);
@@ -90,9 +90,9 @@ impl Agent {
         if let Some(run) = started(host, once, &id).await? {
             return Ok(run);
         }
-        host.prepare_recording(model).await?;
+        host.prepare_recording(model).await.map_err(|error| error.in_field("model"))?;
         let spec = agent.spec()?;
-        host.check_model(model)?;
+        host.check_model(model).map_err(|error| error.in_field("model"))?;
         let from = Origin { source: "messages", now: (host.runtime().config().clock)() };
         match import(host.at(&id), &host.runtime().config().vault, spec, messages, from).await {
             Err(RuntimeError::Exists(_) | RuntimeError::Store(StoreError::Exists { .. } | StoreError::Held { .. }))

@@ -62,7 +62,7 @@ pub fn preloads(spec: &Spec, shelf: Option<&Shelf>) -> Result<Vec<Mail>, Error> 
     let Some(only) = spec.skills.only.as_ref().filter(|only| !only.is_empty()) else { return Ok(Vec::new()) };
     let preset = said_by(spec);
     let wrong = |why: String| match preset {
-        Some(preset) => Error::invalid(format!("skills of the preset {}: {why}", preset.name)),
+        Some(preset) => Error::about("preset", format!("skills of the preset {}: {why}", preset.name)),
         None => Error::of_field("skills", format_args!(": {why}")),
     };
     let shelf = shelf.ok_or_else(|| wrong("there are no skills here".into()))?;

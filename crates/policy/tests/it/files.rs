@@ -1,7 +1,7 @@
 //! Rule files: what they may say, and what is said of their mistakes.
 
 use crate::support::*;
-use mainpath_policy::{Folders, Layer, Policy};
+use mainpath_policy::{Folders, Layer, PatternError, Policy, PolicyError, RulePlace};
 use mainpath_types::{Decision, EffectClass, Origin};
 
 fn refused(text: &str) -> String {
@@ -156,6 +156,18 @@ fn a_rule_of_the_command_line_is_refused_with_its_flag() {
     );
     assert!(refused("bash(git) if origin = wbe", &mut policy).ends_with("did you mean \"web\"?"));
     assert_eq!(policy.rules().len(), 0);
+}
+
+#[test]
+fn a_single_rule_that_is_wrong_is_named_by_its_index_among_those_that_decide_so() {
+    let mut policy = Policy::new(folders());
+    policy.add_file(Layer::Run, "more.toml", "[[rule]]\ndecision = \"deny\"\nmatch = \"read\"\n").unwrap();
+    policy.add_rule(Decision::Allow, "read").unwrap();
+    policy.add_rule(Decision::Deny, "read").unwrap();
+    let wrong = policy.add_rule(Decision::Deny, "bash(").unwrap_err();
+    let place = RulePlace::Single { decision: Decision::Deny, index: 1 };
+    assert_eq!(wrong, PolicyError { place, problem: PatternError::Unclosed("bash(".into()).into() });
+    assert_eq!(wrong.to_string(), "--deny: the rule \"bash(\" lacks its closing )");
 }
 
 #[test]

@@ -40,11 +40,19 @@ impl fmt::Display for Scope {
     }
 }
 
-impl FromStr for Scope {
-    type Err = String;
+/// Why a text is not a scope.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ScopeError {
+    /// No scope has this name.
+    #[error("there is no scope {0:?}: read, run, approve and admin are")]
+    Unknown(String),
+}
 
-    fn from_str(text: &str) -> Result<Scope, String> {
+impl FromStr for Scope {
+    type Err = ScopeError;
+
+    fn from_str(text: &str) -> Result<Scope, ScopeError> {
         let found = Scope::ALL.into_iter().find(|scope| scope.name() == text);
-        found.ok_or_else(|| format!("there is no scope {text:?}: read, run, approve and admin are"))
+        found.ok_or_else(|| ScopeError::Unknown(text.into()))
     }
 }

@@ -3,7 +3,7 @@
 use crate::errors::Errors;
 use crate::packed;
 use crate::problem::Problem;
-use crate::route::{Gives, Route, Takes};
+use crate::route::{Gives, Route, RouteError, Takes};
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Response, header};
 use schemars::SchemaGenerator;
@@ -11,6 +11,21 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use tokio::task::JoinError;
+
+/// Why the document cannot be answered.
+#[derive(Debug, thiserror::Error)]
+pub enum DocumentError {
+    /// Its thread failed.
+    #[error(transparent)]
+    Thread(#[from] JoinError),
+    /// It cannot be written as JSON.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// The program has no such file.
+    #[error("this program was built without it")]
+    Missing,
+}
 
 /// The document. What is built without debug assertions hands out `openapi.json`, so that the schemas of everything that is answered
 /// need not be code in the program; what is built with them makes it of the routes, and a test holds the file to that.
@@ -19,21 +34,21 @@ pub struct Document(Arc<[Arc<Route>]>);
 
 impl Document {
     /// Of these routes. Errors: two of them have one name.
-    pub fn new(routes: Arc<[Arc<Route>]>) -> Result<Document, String> {
+    pub fn new(routes: Arc<[Arc<Route>]>) -> Result<Document, RouteError> {
         let mut names = BTreeSet::new();
         match routes.iter().find(|route| !names.insert(route.name)) {
-            Some(route) => Err(format!("two routes are called {}", route.name)),
+            Some(route) => Err(RouteError::SameName(route.name)),
             None => Ok(Document(routes)),
         }
     }
 
     /// The document for who asks. Errors: it cannot be made.
-    pub async fn answer(self, asked: &HeaderMap) -> Result<Response<Body>, String> {
+    pub async fn answer(self, asked: &HeaderMap) -> Result<Response<Body>, DocumentError> {
         let mut response = if cfg!(debug_assertions) {
             let made = tokio::task::spawn_blocking(move || document(&self.0)).await;
-            Response::new(Body::from(made.map_err(|error| error.to_string())??))
+            Response::new(Body::from(made??))
         } else {
-            packed::file("openapi.json", asked).ok_or("this program was built without it")?
+            packed::file("openapi.json", asked).ok_or(DocumentError::Missing)?
         };
         let said = response.headers_mut();
         said.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -43,7 +58,7 @@ impl Document {
     }
 }
 
-fn document(routes: &[Arc<Route>]) -> Result<String, String> {
+fn document(routes: &[Arc<Route>]) -> Result<String, serde_json::Error> {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
@@ -91,7 +106,7 @@ fn document(routes: &[Arc<Route>]) -> Result<String, String> {
         },
         "security": [{"key": []}],
     });
-    serde_json::to_string_pretty(&document).map(|text| text + "\n").map_err(|error| error.to_string())
+    serde_json::to_string_pretty(&document).map(|text| text + "\n")
 }
 
 fn operation(route: &Route, schemas: &mut SchemaGenerator) -> Value {

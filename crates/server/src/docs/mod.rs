@@ -40,7 +40,7 @@ pub fn open(ready: Arc<App>, document: Document, routes: Arc<[Arc<Route>]>) -> R
             get(move |asked: HeaderMap| async move {
                 sealed(match document.answer(&asked).await {
                     Ok(answer) => answer,
-                    Err(why) => Problem::new(Kind::INTERNAL, why).response(),
+                    Err(error) => Problem::new(Kind::INTERNAL, error.to_string()).response(),
                 })
             }),
         )

@@ -15,7 +15,7 @@ use crate::cut_off::{left, stopped, stopping, with_traces};
 use crate::errors::Errors;
 use crate::problem::{Kind, Problem};
 use crate::reply;
-use crate::route::{Gives, Route, documented, group};
+use crate::route::{Gives, Route, RouteError, documented, group};
 use axum::body::Body;
 use axum::http::Response;
 use schemars::JsonSchema;
@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 /// The efforts that can be asked for.
 const EFFORTS: [&str; 3] = ["low", "medium", "high"];
 
-pub fn routes() -> Result<Vec<Route>, String> {
+pub fn routes() -> Result<Vec<Route>, RouteError> {
     let answer = Gives {
         status: 200,
         about: "The answer of the agent.",

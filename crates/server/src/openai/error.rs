@@ -1,6 +1,6 @@
 //! Problems in OpenAI's form, which its clients read.
 
-use crate::problem::{FieldProblem, Kind, Problem, UNKNOWN_FIELD};
+use crate::problem::{FieldProblem, Kind, Problem};
 use crate::reply;
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, header};
@@ -98,7 +98,7 @@ fn code(problem: &Problem) -> &str {
             "model_not_found"
         }
         known if known == Kind::INVALID.name => match first {
-            Some(field) if field.detail.starts_with(UNKNOWN_FIELD) => "unknown_parameter",
+            Some(field) if field.is_unknown => "unknown_parameter",
             _ => "invalid_value",
         },
         known => known,
@@ -124,11 +124,8 @@ mod tests {
 
     #[test]
     fn a_field_is_named_as_openai_names_it_and_every_wrong_one_is_told() {
-        let place = || "body".to_string();
-        let (pointer, detail) = ("/messages/0/role".to_string(), "is nobody's".to_string());
-        let first = FieldProblem { place: place(), pointer, detail };
-        let (pointer, detail) = ("/colour".to_string(), "is no field here".to_string());
-        let second = FieldProblem { place: place(), pointer, detail };
+        let first = FieldProblem::new("body", "/messages/0/role", "is nobody's");
+        let second = FieldProblem::unknown("body", "/colour", "");
         let of = |errors: Vec<FieldProblem>| body(&Problem::fields(errors));
         let told = of(vec![first.clone(), second.clone()]);
         assert_eq!(told.message, "messages[0].role: is nobody's; colour: is no field here");

@@ -25,6 +25,5 @@ pub fn header<'a, Q, B>(call: &'a Call<Q, B>, name: &str) -> Result<Option<&'a s
 
 /// The problem of a header that cannot be used.
 pub fn wrong_header(name: &str, detail: &str) -> Problem {
-    let (place, pointer, detail) = ("header".into(), format!("/{name}"), detail.into());
-    Problem::fields(vec![FieldProblem { place, pointer, detail }])
+    Problem::fields(vec![FieldProblem::new("header", format!("/{name}"), detail)])
 }

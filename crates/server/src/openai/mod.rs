@@ -18,10 +18,10 @@ mod responses;
 mod sse;
 mod told;
 
-use crate::route::Route;
+use crate::route::{Route, RouteError};
 
 /// Its routes. Errors: a schema cannot be used.
-pub fn routes() -> Result<Vec<Route>, String> {
+pub fn routes() -> Result<Vec<Route>, RouteError> {
     let parts = [chat::routes()?, responses::routes()?, models::routes()?];
     Ok(parts.into_iter().flatten().collect())
 }

@@ -5,7 +5,7 @@ use crate::access::scope::Scope;
 use crate::call::Call;
 use crate::errors::Errors;
 use crate::problem::{Kind, Problem};
-use crate::route::{Route, group};
+use crate::route::{Route, RouteError, group};
 use crate::routes::start::check_model;
 use mainpath::ErrorKind;
 use mainpath::presets::{Listed, Standing};
@@ -17,8 +17,8 @@ const BEGIN: &str = "mainpath/";
 /// The agent that runs on a model that is named by itself.
 const USUAL: &str = "default";
 
-pub fn routes() -> Result<Vec<Route>, String> {
-    let face = |route: Result<Route, String>| route.map(|route| route.errors(Errors::OpenAi));
+pub fn routes() -> Result<Vec<Route>, RouteError> {
+    let face = |route: Result<Route, RouteError>| route.map(|route| route.errors(Errors::OpenAi));
     group(
         "OpenAI-compatible",
         vec![

@@ -1,7 +1,7 @@
 //! Fields of OpenAI's requests that an agent cannot honour. Those that say what holds anyway are let pass; all others are refused, with
 //! the reason.
 
-use crate::problem::{Kind, Problem, UNKNOWN_FIELD};
+use crate::problem::{FieldProblem, Kind, Problem};
 use serde_json::{Map, Value};
 
 /// A field that an agent cannot honour.
@@ -66,7 +66,7 @@ const REFUSED: &[Refused] = &[
 pub fn check(fields: &Map<String, Value>) -> Result<(), Problem> {
     for (name, said) in fields {
         let Some(field) = REFUSED.iter().find(|field| field.name == name) else {
-            return Err(Problem::field(format!("/{name}"), UNKNOWN_FIELD));
+            return Err(Problem::fields(vec![FieldProblem::unknown("body", &format!("/{name}"), "")]));
         };
         let text = said.to_string();
         if !said.is_null() && !field.allowed.contains(&text.as_str()) {

@@ -17,7 +17,7 @@ use crate::cut_off::{left, stopped, stopping, with_traces};
 use crate::errors::Errors;
 use crate::problem::{Kind, Problem};
 use crate::reply;
-use crate::route::{Gives, Route, documented, group};
+use crate::route::{Gives, Route, RouteError, documented, group};
 use axum::body::Body;
 use axum::http::Response;
 use mainpath::runtime::Waiting;
@@ -31,7 +31,7 @@ use std::time::Duration;
 /// How long a run that was cancelled may take to come to its end before that is answered.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-pub fn routes() -> Result<Vec<Route>, String> {
+pub fn routes() -> Result<Vec<Route>, RouteError> {
     let answer = || Gives {
         status: 200,
         about: "The response.",

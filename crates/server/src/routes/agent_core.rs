@@ -9,7 +9,7 @@ use crate::cut_off::{ClientGuard, CutOffRun, OnDisconnect, dependent, is_retry, 
 use crate::errors::Errors;
 use crate::problem::{FieldProblem, Problem};
 use crate::reply;
-use crate::route::{Gives, Route, documented, group};
+use crate::route::{Gives, Route, RouteError, documented, group};
 use crate::stream::{Feed, Frame, Wanted, sse};
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, header};
@@ -18,7 +18,7 @@ use mainpath::types::TraceId;
 use mainpath::{Host, Run, Trace};
 use serde_json::{Value, json};
 
-pub fn routes() -> Result<Vec<Route>, String> {
+pub fn routes() -> Result<Vec<Route>, RouteError> {
     let outputs = Gives {
         status: 200,
         about: "The run has ended. With `Accept: text/event-stream` its events as they happen, and a last event `result` that has the same.",
@@ -56,7 +56,7 @@ impl Problem {
 }
 
 fn field(WrongField { pointer, detail }: WrongField) -> FieldProblem {
-    FieldProblem { place: "body".into(), pointer, detail }
+    FieldProblem::new("body", pointer, detail)
 }
 
 fn besides(host: &Host, body: &Value) -> Vec<FieldProblem> {

@@ -7,7 +7,7 @@ use crate::access::scope::Scope;
 use crate::address;
 use crate::call::{Answer, Call, Nothing, call_named};
 use crate::problem::Problem;
-use crate::route::{Route, group};
+use crate::route::{Route, RouteError, group};
 use mainpath::Trace;
 use mainpath::runtime::files::Fate;
 use mainpath::trace::{FileDiff, Point, Restored};
@@ -15,8 +15,9 @@ use mainpath::types::{CallId, FileState, Seq, TraceId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub fn routes() -> Result<Vec<Route>, String> {
-    let told = |route: Result<Route, String>| route.map(|route| route.gives(202, "It is sent, and durable.").once());
+pub fn routes() -> Result<Vec<Route>, RouteError> {
+    let told =
+        |route: Result<Route, RouteError>| route.map(|route| route.gives(202, "It is sent, and durable.").once());
     group(
         "control",
         vec![

@@ -6,7 +6,7 @@ use crate::about;
 use crate::access::scope::Scope;
 use crate::call::{Answer, Call, Nothing};
 use crate::problem::Problem;
-use crate::route::{Route, group};
+use crate::route::{Route, RouteError, group};
 use futures_util::future::join_all;
 use mainpath::event::Stamped;
 use mainpath::index::{Row, Wanted};
@@ -17,8 +17,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub fn routes() -> Result<Vec<Route>, String> {
-    let told = |route: Result<Route, String>| route.map(|route| route.gives(202, "It is decided, and durable.").once());
+pub fn routes() -> Result<Vec<Route>, RouteError> {
+    let told =
+        |route: Result<Route, RouteError>| route.map(|route| route.gives(202, "It is decided, and durable.").once());
     group(
         "decisions",
         vec![

@@ -7,13 +7,13 @@ use crate::access::keys::{ListedKey, NewKey, Who};
 use crate::access::scope::Scope;
 use crate::call::{Answer, Call, Nothing};
 use crate::problem::{Kind, Problem};
-use crate::route::{Route, group};
+use crate::route::{Route, RouteError, group};
 use mainpath::types::TenantId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-pub fn routes() -> Result<Vec<Route>, String> {
+pub fn routes() -> Result<Vec<Route>, RouteError> {
     group(
         "administration",
         vec![

@@ -4,7 +4,7 @@ use crate::about;
 use crate::access::scope::Scope;
 use crate::call::{Call, Nothing};
 use crate::problem::Problem;
-use crate::route::{Route, group};
+use crate::route::{Route, RouteError, group};
 use mainpath::experience::{Entry, Status};
 use mainpath::named_sessions::Session;
 use mainpath::policy::{AppliedRule, Explanation, PartVerdict};
@@ -15,7 +15,7 @@ use mainpath::{Error, policy, presets};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub fn routes() -> Result<Vec<Route>, String> {
+pub fn routes() -> Result<Vec<Route>, RouteError> {
     group(
         "what there is",
         vec![
@@ -88,7 +88,7 @@ struct ListedPreset {
 
 async fn agents(call: Call<FolderQuery>) -> Result<List<ListedPreset>, Problem> {
     let folder = call.app.workspace(&call.who, call.query.workspace.as_deref())?;
-    let presets = call.host.presets(&folder)?;
+    let presets = call.host.presets(&folder).map_err(|error| Problem::from(error).of_query())?;
     let row = |listed: &presets::Listed| ListedPreset {
         preset: listed.preset.clone(),
         layer: listed.layer,

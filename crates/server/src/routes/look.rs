@@ -4,7 +4,7 @@ use crate::about;
 use crate::access::scope::Scope;
 use crate::call::Call;
 use crate::problem::Problem;
-use crate::route::{Gives, Route, group};
+use crate::route::{Gives, Route, RouteError, group};
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, header};
 use mainpath::trace::{Comparison, ContextReport, ExportFormat, TreeMessage};
@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-pub fn routes() -> Result<Vec<Route>, String> {
+pub fn routes() -> Result<Vec<Route>, RouteError> {
     let file = Gives { status: 200, about: "The trace in that format.", media: "text/plain", schema: None };
     group(
         "looking",

@@ -5,12 +5,12 @@ use crate::access::scope::Scope;
 use crate::call::Call;
 use crate::metrics::Levels;
 use crate::problem::{Kind, Problem};
-use crate::route::{Gives, Route, group};
+use crate::route::{Gives, Route, RouteError, group};
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, header};
 use mainpath::types::TenantId;
 
-pub fn routes() -> Result<Vec<Route>, String> {
+pub fn routes() -> Result<Vec<Route>, RouteError> {
     let text =
         Gives { status: 200, about: "The counts, in Prometheus' text format.", media: "text/plain", schema: None };
     group(

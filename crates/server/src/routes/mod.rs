@@ -13,10 +13,10 @@ pub mod start;
 mod traces;
 mod watch;
 
-use crate::route::Route;
+use crate::route::{Route, RouteError};
 
 /// All of them. Errors: a schema cannot be used.
-pub fn all() -> Result<Vec<Route>, String> {
+pub fn all() -> Result<Vec<Route>, RouteError> {
     let parts = [
         traces::routes()?,
         look::routes()?,

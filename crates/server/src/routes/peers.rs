@@ -4,7 +4,7 @@ use crate::about;
 use crate::access::scope::Scope;
 use crate::call::{Answer, Call, Nothing};
 use crate::problem::Problem;
-use crate::route::{Gives, Route, group};
+use crate::route::{Gives, Route, RouteError, group};
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, header};
 use mainpath::runtime::Mail;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
-pub fn routes() -> Result<Vec<Route>, String> {
+pub fn routes() -> Result<Vec<Route>, RouteError> {
     let bytes =
         Gives { status: 200, about: "The text, as it is kept.", media: "application/octet-stream", schema: None };
     group(

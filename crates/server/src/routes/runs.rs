@@ -7,7 +7,7 @@ use crate::address;
 use crate::call::{Answer, Call};
 use crate::life::Slot;
 use crate::problem::Problem;
-use crate::route::{Route, group};
+use crate::route::{Route, RouteError, group};
 use mainpath::runtime::Phase;
 use mainpath::types::{Seq, TraceId};
 use mainpath::{Outcome, Run, Trace};
@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
-pub fn routes() -> Result<Vec<Route>, String> {
-    let begun = |route: Result<Route, String>| {
+pub fn routes() -> Result<Vec<Route>, RouteError> {
+    let begun = |route: Result<Route, RouteError>| {
         route.map(|route| {
             let route = route.gives(202, "It goes on; watch it at `watch`.");
             route.or_gives(200, "It has ended, or waits, within the time of `Prefer: wait=N`.").once().waiting()

@@ -6,7 +6,7 @@ use crate::problem::{Kind, Problem};
 use mainpath::agent::{AgentOptions, LimitOptions, PromptOptions, Sampling, beyond};
 use mainpath::providers::history::Loose;
 use mainpath::types::{Access, ApprovalMode, Effort, GoalId, Relations, TenantId, TraceId};
-use mainpath::{Agent, Error, ErrorKind, Run};
+use mainpath::{Agent, Error, Run};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -276,34 +276,17 @@ impl NewAgent {
         }
     }
 
-    /// What is wrong with it, at the field that says it.
+    /// The problem with the field of the request that an error is about.
     fn placed(&self, error: Error) -> Problem {
-        let message = error.message();
-        let is_invalid = error.kind() == ErrorKind::Invalid;
         let pointer = match error.field() {
-            Some("prompt.file") => "/prompt_name".into(),
-            Some("limits.money") => "/limits/max_cost_micros".into(),
-            Some("rules.allow") => one_of("/rules/allow", &self.rules.allow, message),
-            Some("rules.ask") => one_of("/rules/ask", &self.rules.ask, message),
-            Some("rules.deny") => one_of("/rules/deny", &self.rules.deny, message),
-            None if is_invalid && self.fallback.iter().any(|model| message.contains(&format!("{model:?}"))) => {
-                one_of("/fallback", &self.fallback, message)
-            }
-            None if is_invalid && (message.contains("model") || message.starts_with("cannot read ")) => "/model".into(),
-            None if message.contains("preset") || message.contains("agent ") => "/agent".into(),
+            Some("preset") if self.agent.is_some() => "/agent",
+            Some("preset") => "/agent_type",
+            Some("prompt.file") => "/prompt_name",
+            Some("limits.money") => "/limits/max_cost_micros",
             _ => return error.into(),
         };
         Problem::field(pointer, error.problem().trim_start_matches([':', ' ']))
     }
-}
-
-/// The place of the text in a list that is meant; of the list where that is not known.
-fn one_of(list: &str, texts: &[String], message: &str) -> String {
-    let at = match texts.len() {
-        1 => Some(0),
-        _ => texts.iter().position(|text| message.contains(text.as_str())),
-    };
-    at.map_or_else(|| list.into(), |at| format!("{list}/{at}"))
 }
 
 /// An id that a caller may give a new trace. Errors: it is one of another machine, or says that the trace belongs to another.

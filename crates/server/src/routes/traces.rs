@@ -3,8 +3,8 @@
 use crate::about;
 use crate::access::scope::Scope;
 use crate::call::Call;
-use crate::problem::{FieldProblem, Problem};
-use crate::route::{Route, group};
+use crate::problem::Problem;
+use crate::route::{Route, RouteError, group};
 use crate::telemetry::otel_trace_id;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -23,7 +23,7 @@ const USUAL: usize = 50;
 /// and at most.
 const MOST: usize = 500;
 
-pub fn routes() -> Result<Vec<Route>, String> {
+pub fn routes() -> Result<Vec<Route>, RouteError> {
     group(
         "traces",
         vec![
@@ -55,8 +55,7 @@ pub fn most(limit: Option<u64>) -> usize {
 
 /// That a cursor was not given out by this server.
 pub fn bad_cursor() -> Problem {
-    let (place, pointer, detail) = ("query".into(), "/cursor".into(), "is no cursor of this list".into());
-    Problem::fields(vec![crate::problem::FieldProblem { place, pointer, detail }])
+    Problem::query("/cursor", "is no cursor of this list")
 }
 
 /// Where a trace stands.
@@ -182,10 +181,7 @@ async fn list(call: Call<ListQuery>) -> Result<TraceList, Problem> {
 
 /// A time of the query, as milliseconds since 1970.
 fn time(text: Option<&str>, pointer: &str) -> Result<Option<Millis>, Problem> {
-    let wrong = || {
-        let detail = "is no time in UTC, such as 2026-01-31T00:00:00Z".into();
-        Problem::fields(vec![FieldProblem { place: "query".into(), pointer: pointer.into(), detail }])
-    };
+    let wrong = || Problem::query(pointer, "is no time in UTC, such as 2026-01-31T00:00:00Z");
     text.map(|text| parse_time(text).ok_or_else(wrong)).transpose()
 }
 

@@ -6,7 +6,7 @@ use crate::access::scope::Scope;
 use crate::call::Call;
 use crate::problem::{Kind, Problem};
 use crate::reply;
-use crate::route::{Gives, Route, documented, group};
+use crate::route::{Gives, Route, RouteError, documented, group};
 use crate::stream::{Cursor, Feed, Wanted, socket, sse};
 use axum::body::Body;
 use axum::http::{Response, StatusCode, header};
@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub fn routes() -> Result<Vec<Route>, String> {
+pub fn routes() -> Result<Vec<Route>, RouteError> {
     let page = Gives {
         status: 200,
         about: "With `Accept: text/event-stream` the stream; else a page of events.",

@@ -53,6 +53,135 @@ async fn every_wrong_field_is_named() {
     place.end().await;
 }
 
+/// A server whose home has presets and a secret.
+async fn with_presets() -> Place {
+    let dir = tempfile::tempdir().unwrap();
+    let (home, work) = (dir.path().join("home"), dir.path().join("work"));
+    std::fs::create_dir_all(home.join("agents")).unwrap();
+    std::fs::create_dir_all(work.join(".mainpath/agents")).unwrap();
+    std::fs::create_dir_all(work.join(".git")).unwrap();
+    std::fs::write(home.join("config.toml"), "[secrets]\nTILL = \"correct-horse-battery\"\n").unwrap();
+    let preset = |folder: &str, name: &str, more: &str| {
+        let text = format!("---\nname: {name}\ndescription: It helps.\n{more}---\nHelp.\n");
+        std::fs::write(dir.path().join(folder).join(format!("{name}.md")), text).unwrap();
+    };
+    preset("home/agents", "faulty", "max_turns: many\n");
+    preset("home/agents", "skilled", "skills: [no-such-skill]\n");
+    preset("work/.mainpath/agents", "untrusted", "");
+    Place::again(dir, |_| {}).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_field_of_a_new_agent_that_is_wrong_is_named_by_its_pointer() {
+    let place = with_presets().await;
+    let model = place.model(READS);
+    let key = format!("key-{}", "0".repeat(24));
+    let secret = "bash(echo correct-horse-battery)";
+    let unpriced = "openai-compatible:http://127.0.0.1:9/v1#m";
+    let elsewhere = "scripted:/correct-horse-battery.toml";
+    // What is sent besides the usual task and model, and the fields that are named; null takes one away.
+    let wrong = [
+        (json!({"task": 1}), "/task"),
+        (json!({"task": null}), "/task"),
+        (json!({"task": "  "}), "/task"),
+        (json!({"task": "/no-such-skill now"}), "/task"),
+        (json!({"messages": []}), "/messages"),
+        (json!({"task": null, "messages": []}), "/messages"),
+        (json!({"task": null, "messages": [{"role": "assistant", "content": "hi"}]}), "/messages"),
+        (json!({"task": null, "messages": [{"role": "nobody"}]}), "/messages"),
+        (json!({"model": 1}), "/model"),
+        (json!({"model": null}), "/model"),
+        (json!({"model": "nobody"}), "/model"),
+        (json!({"model": "no-such-provider:x"}), "/model"),
+        (json!({"model": "scripted:/dev/zero"}), "/model"),
+        (json!({"model": "playback:x#"}), "/model"),
+        (json!({"model": elsewhere}), "/model"),
+        (json!({"agent": 1}), "/agent"),
+        (json!({"agent": "nobody"}), "/agent"),
+        (json!({"agent": "faulty"}), "/agent"),
+        (json!({"agent": "skilled"}), "/agent"),
+        (json!({"agent": "untrusted"}), "/agent"),
+        (json!({"agent_type": 1}), "/agent_type"),
+        (json!({"agent_type": "nobody"}), "/agent_type"),
+        (json!({"workspace": 1}), "/workspace"),
+        (json!({"workspace": "/etc"}), "/workspace"),
+        (json!({"workspace": ".git"}), "/workspace"),
+        (json!({"trace_id": "../x"}), "/trace_id"),
+        (json!({"trace_id": "running"}), "/trace_id"),
+        (json!({"trace_id": key}), "/trace_id"),
+        (json!({"trace_id": "correct-horse-battery"}), "/trace_id"),
+        (json!({"name": "a\nb"}), "/name"),
+        (json!({"uid": 1}), "/uid"),
+        (json!({"system_prompt": 1}), "/system_prompt"),
+        (json!({"prompt_name": "../x"}), "/prompt_name"),
+        (json!({"prompt_name": "missing"}), "/prompt_name"),
+        (json!({"instructions": 1}), "/instructions"),
+        (json!({"temperature": 3}), "/temperature"),
+        (json!({"effort": "much"}), "/effort"),
+        (json!({"tools": ["read", 1]}), "/tools/1"),
+        (json!({"tools": ["no_such_tool"]}), "/tools"),
+        (json!({"tools": ["read", "read"]}), "/tools"),
+        (json!({"skills": [1]}), "/skills/0"),
+        (json!({"skills": ["no-such-skill"]}), "/skills"),
+        (json!({"mode": "chat"}), "/mode"),
+        (json!({"enable_memory": 1}), "/enable_memory"),
+        (json!({"auto_execute_tools": 1}), "/auto_execute_tools"),
+        (json!({"approvals": "maybe"}), "/approvals"),
+        (json!({"access": "all"}), "/access"),
+        (json!({"rules": {"allow": ["read", "bash("]}}), "/rules/allow/1"),
+        (json!({"rules": {"allow": ["read", "bsh(ls)"]}}), "/rules/allow/1"),
+        (json!({"rules": {"allow": ["read", "write(content=*x*)"]}}), "/rules/allow/1"),
+        (json!({"rules": {"ask": ["read", "bash("]}}), "/rules/ask/1"),
+        (json!({"rules": {"deny": ["read", "bash("]}}), "/rules/deny/1"),
+        (json!({"rules": {"deny": ["read", "bash", "goal(colour=red)"]}}), "/rules/deny/2"),
+        (json!({"rules": {"deny": ["read", secret]}}), "/rules/deny/1"),
+        (json!({"rules": {"never": []}}), "/rules/never"),
+        (json!({"limits": {"max_iterations": -1}}), "/limits/max_iterations"),
+        (json!({"limits": {"max_tool_calls": -1}}), "/limits/max_tool_calls"),
+        (json!({"limits": {"max_calls_per_turn": -1}}), "/limits/max_calls_per_turn"),
+        (json!({"limits": {"max_script_runs": -1}}), "/limits/max_script_runs"),
+        (json!({"limits": {"max_tokens": -1}}), "/limits/max_tokens"),
+        (json!({"limits": {"max_cost_micros": -1}}), "/limits/max_cost_micros"),
+        (json!({"limits": {"max_cost_micros": 5}, "model": unpriced}), "/limits/max_cost_micros"),
+        (json!({"limits": {"timeout_s": -1}}), "/limits/timeout_s"),
+        (json!({"limits": {"call_timeout_s": -1}}), "/limits/call_timeout_s"),
+        (json!({"limits": {"approval_timeout_s": -1}}), "/limits/approval_timeout_s"),
+        (json!({"limits": {"repeated_failures": -1}}), "/limits/repeated_failures"),
+        (json!({"output_schema": 1}), "/output_schema"),
+        (json!({"output_schema": {"type": 1}}), "/output_schema"),
+        (json!({"fallback": [model, 1]}), "/fallback/1"),
+        (json!({"fallback": [model, "nope:z"]}), "/fallback/1"),
+        (json!({"fallback": [model, model, elsewhere]}), "/fallback/2"),
+        (json!({"parent_trace_id": "nobody"}), "/parent_trace_id"),
+        (json!({"parent_goal_id": "one"}), "/parent_goal_id"),
+        (json!({"context": 1}), "/context"),
+        (json!({"surprise": 1}), "/surprise"),
+    ];
+    let mut told = Vec::new();
+    for (more, pointer) in &wrong {
+        let mut body = json!({"task": "Look.", "model": model});
+        let fields = body.as_object_mut().unwrap();
+        fields.extend(more.as_object().unwrap().clone());
+        fields.retain(|_, value| !value.is_null());
+        let (status, fields, said) = placed(&place.post("/api/traces", body).await);
+        if (status, fields) != (422, vec![format!("body {pointer}")]) {
+            told.push(format!("{more}: {status} {said}"));
+        }
+    }
+    assert_eq!(told, [""; 0]);
+    assert_eq!(place.get("/api/traces").await.json(), json!({"traces": []}));
+    // A new field is another line of this table.
+    let document = place.get("/openapi.json").await.json();
+    let schemas = &document["components"]["schemas"];
+    let fields = |name: &str, at: &str| -> Vec<String> {
+        schemas[name]["properties"].as_object().unwrap().keys().map(|field| format!("{at}/{field}")).collect()
+    };
+    let all = [fields("NewAgent", ""), fields("NewAgentRules", "/rules"), fields("NewAgentLimits", "/limits")].concat();
+    let is_missing = |field: &&String| !wrong.iter().any(|(_, pointer)| pointer.starts_with(field.as_str()));
+    assert_eq!(all.iter().filter(is_missing).collect::<Vec<_>>(), [""; 0]);
+    place.end().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_no_json_too_large_or_breaks_off_is_said() {
     let place = Place::with(|settings| settings.max_body = 1000).await;
