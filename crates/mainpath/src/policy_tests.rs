@@ -5,8 +5,10 @@ use crate::Error;
 use crate::rule_names::RuleNames;
 use crate::rules::Sources;
 use crate::rules_asked::sample_in;
-use mainpath_policy::{CallFacts, Explanation, Policy, PolicyExample, Rules, explain, sample};
-use mainpath_tools::{Tools, Workspace};
+use mainpath_policy::{
+    CallFacts, Explanation, Policy, PolicyExample, Rules, SampleError, ToolNameError, explain, sample,
+};
+use mainpath_tools::{Problem, Tools, Workspace};
 use mainpath_types::{Decision, Destination, RunRules};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,6 +57,31 @@ impl ExampleResult {
     }
 }
 
+/// Why an example cannot be judged.
+#[derive(Debug, thiserror::Error)]
+pub enum ExampleError {
+    /// Its call is of no known tool.
+    #[error(transparent)]
+    Tool(#[from] ToolNameError),
+    /// Its call cannot be read.
+    #[error(transparent)]
+    Call(#[from] SampleError),
+    /// Its call cannot be read in this folder.
+    #[error("{}", .0.problem().trim_start_matches([':', ' ']))]
+    InFolder(Error),
+    /// The tool refuses the arguments.
+    #[error("{}", one_line(.0))]
+    Arguments(Problem),
+    /// No argument of its call has this value.
+    #[error("{0:?}: no argument of the call holds it")]
+    NoSuchValue(String),
+}
+
+fn one_line(problem: &Problem) -> String {
+    let lines: Vec<&str> = problem.text.lines().map(|line| line.trim_start_matches("- ")).collect();
+    lines.join("; ")
+}
+
 /// Holds a folder's rules to examples, each judged by all rules that hold there.
 pub struct PolicyTests {
     /// The tools that the calls are of.
@@ -101,14 +128,14 @@ impl PolicyTests {
             reason: String::new(),
         };
         match self.explain(example) {
-            Err(reason) => ExampleResult { reason, ..result },
+            Err(error) => ExampleResult { reason: error.to_string(), ..result },
             Ok(Explanation { verdict, .. }) => {
                 ExampleResult { verdict: Some(verdict.decision), rule: verdict.rule, reason: verdict.reason, ..result }
             }
         }
     }
 
-    fn explain(&self, example: &PolicyExample) -> Result<Explanation, String> {
+    fn explain(&self, example: &PolicyExample) -> Result<Explanation, ExampleError> {
         let mut facts = self.facts(example)?;
         facts.origins = example.origins.iter().copied().collect();
         facts.destinations = from_text(&facts.arguments, &example.from_text)?;
@@ -117,26 +144,24 @@ impl PolicyTests {
         Ok(explain(&Rules { mode: example.mode, access: example.access, allowed_tools, policy }, &facts))
     }
 
-    fn facts(&self, example: &PolicyExample) -> Result<CallFacts, String> {
+    fn facts(&self, example: &PolicyExample) -> Result<CallFacts, ExampleError> {
         let call = &example.call;
         #[cfg(feature = "home")]
-        self.names.as_ref().map_or(Ok(()), |names| names.check_call(call)).map_err(|error| error.to_string())?;
+        self.names.as_ref().map_or(Ok(()), |names| names.check_call(call))?;
         let Some(arguments) = &example.arguments else {
             let facts = sample_in(call, &self.tools, &self.workspace, self.policy.folders());
-            return facts.map_err(|error| error.problem().trim_start_matches([':', ' ']).into());
+            return facts.map_err(ExampleError::InFolder);
         };
         if call.starts_with("mcp__") {
-            return sample(&format!("{call}({arguments})"), self.policy.folders()).map_err(|error| error.to_string());
+            return Ok(sample(&format!("{call}({arguments})"), self.policy.folders())?);
         }
         let planned = self.tools.plan(call, &arguments.to_string(), &self.workspace);
-        let one_line =
-            |text: String| text.lines().map(|line| line.trim_start_matches("- ")).collect::<Vec<_>>().join("; ");
-        planned.map(|planned| planned.facts).map_err(|problem| one_line(problem.to_string()))
+        planned.map(|planned| planned.facts).map_err(ExampleError::Arguments)
     }
 }
 
 /// The arguments that hold these values, as if somebody's text had named them. Errors: no argument holds one.
-pub fn from_text(arguments: &Value, values: &[String]) -> Result<Vec<Destination>, String> {
+pub fn from_text(arguments: &Value, values: &[String]) -> Result<Vec<Destination>, ExampleError> {
     fn look(at: &Value, argument: &str, wanted: &str, found: &mut Vec<Destination>) {
         let holds = match at {
             Value::String(text) => text.contains(wanted),
@@ -160,7 +185,7 @@ pub fn from_text(arguments: &Value, values: &[String]) -> Result<Vec<Destination
         let mut found = Vec::new();
         look(arguments, "", wanted, &mut found);
         if found.is_empty() {
-            return Err(format!("{wanted:?}: no argument of the call holds it"));
+            return Err(ExampleError::NoSuchValue(wanted.clone()));
         }
         all.append(&mut found);
     }

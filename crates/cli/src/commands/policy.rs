@@ -166,7 +166,7 @@ fn check(home: &Home, args: PolicyCheckArgs) -> Result<Exit, Failure> {
     let workspace = Workspace::new(&folder, home.protected())?;
     let mut facts = facts(&tools, &args.call, args.arguments.as_deref(), &workspace, policy.folders())?;
     facts.origins = args.origin.into_iter().map(Into::into).collect();
-    let wrong = |why| Failure::usage(format!("--from-text {why}"));
+    let wrong = |error| Failure::usage(format!("--from-text {error}"));
     facts.destinations = from_text(&facts.arguments, &args.from_text).map_err(wrong)?;
     facts.confined = mainpath::sandbox::Launcher::current_exe().support().can_confine();
     let rules = Rules {

@@ -58,7 +58,7 @@ impl Grader for OutsideGrader {
     fn grade<'a>(&'a self, run: &'a GradedRun) -> Fut<'a, Result<Grade, String>> {
         Box::pin(async move {
             let asked = json!({"version": VERSION, "suite": self.suite, "grader": self.name, "run": run});
-            Grade::read(&self.runner.call(&asked, "grader").await?)
+            Grade::read(&self.runner.call(&asked, "grader").await.map_err(|error| error.to_string())?)
         })
     }
 }

@@ -1,6 +1,8 @@
 //! `config.toml`: what it may say.
 
 #[cfg(feature = "home")]
+use super::error::{KeyError, ValueError, ValueProblem};
+#[cfg(feature = "home")]
 use super::hooks::{ContextHookEntry, HookEntry};
 use super::limits::LimitsConfig;
 #[cfg(feature = "home")]
@@ -18,7 +20,9 @@ use mainpath_mcp::McpConfig;
 use mainpath_net::{Reach, SecretTexts, WebAddress};
 #[cfg(feature = "people")]
 use mainpath_people::PeopleConfig;
-use mainpath_policy::{ToolNameError, ToolNames};
+#[cfg(feature = "home")]
+use mainpath_policy::ToolNameError;
+use mainpath_policy::ToolNames;
 #[cfg(feature = "home")]
 use mainpath_runtime::{BadForm, Vault};
 use mainpath_types::{Access, Finished, Profile, Shares, SummaryMode};
@@ -26,7 +30,6 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 #[cfg(feature = "home")]
 use std::collections::BTreeSet;
-use std::fmt::Display;
 #[cfg(feature = "home")]
 use std::num::NonZeroU8;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -200,14 +203,14 @@ pub struct SharesConfig {
 }
 
 impl SharesConfig {
-    /// Errors: they are more than all of a request, or leave nothing to what is said.
+    /// # Errors
+    /// They are more than all of a request, or leave nothing to messages.
     #[cfg(feature = "home")]
-    fn check(self) -> Result<(), String> {
+    fn check(self) -> Result<(), KeyError> {
         let Shares { system, summary, recent, current } = self.all();
         let sum: u32 = [system, summary, recent, current].into_iter().map(u32::from).sum();
         if sum > 100 || recent == 0 || current == 0 || summary == 0 {
-            let wrong = format!("[shares]: {system} + {summary} + {recent} + {current} is {sum}");
-            return Err(format!("{wrong}; together they may be at most 100, and only system may be 0"));
+            return Err(KeyError::Shares { system, summary, recent, current });
         }
         Ok(())
     }
@@ -240,11 +243,14 @@ pub struct Redact {
 }
 
 impl Redact {
-    /// The vault that it asks for. Errors: where in the file something is wrong, in bytes, and what.
+    /// The vault that it asks for.
+    ///
+    /// # Errors
+    /// An entry is invalid.
     #[cfg(feature = "home")]
-    pub(super) fn forms(&self) -> Result<Vault, (usize, String)> {
+    pub(super) fn forms(&self) -> Result<Vault, ValueError> {
         type Add = fn(Vault, &str) -> Result<Vault, BadForm>;
-        let lists: [(&str, &[Spanned<String>], Add); 3] = [
+        let lists: [(&'static str, &[Spanned<String>], Add); 3] = [
             ("paths", &self.paths, Vault::with_path),
             ("patterns", &self.patterns, Vault::with_pattern),
             ("off", &self.off, Vault::without),
@@ -252,7 +258,8 @@ impl Redact {
         let mut vault = Vault::default();
         for (name, list, add) in lists {
             for entry in list {
-                let wrong = |problem| (entry.span().start, format!("redact.{name}: {problem}"));
+                let problem = |source| ValueProblem::Redact { list: name, source };
+                let wrong = |source| ValueError { at: entry.span().start, problem: problem(source) };
                 vault = add(vault, entry.get_ref()).map_err(wrong)?;
             }
         }
@@ -310,47 +317,53 @@ impl ConfigFile {
         (names, given)
     }
 
-    /// A hook is known by its name. Errors: where in the file the second one of a name stands, in bytes, and what is wrong.
-    pub(super) fn check_hooks(&self) -> Result<(), (usize, String)> {
+    /// A hook is known by its name.
+    ///
+    /// # Errors
+    /// Two hooks of a kind have one name.
+    pub(super) fn check_hooks(&self) -> Result<(), ValueError> {
         let hooks = self.hooks.iter().map(|hook| &hook.name).collect::<Vec<_>>();
         let context = self.context_hooks.iter().map(|hook| &hook.name).collect::<Vec<_>>();
         for (kind, names) in [("hook", hooks), ("context hook", context)] {
             let mut seen = BTreeSet::new();
             if let Some(second) = names.into_iter().find(|name| !seen.insert(name.get_ref())) {
-                let wrong = format!("two {kind}s have the name {:?}; give each its own name", second.get_ref());
-                return Err((second.span().start, wrong));
+                let problem = ValueProblem::SameHook { kind, name: second.get_ref().clone() };
+                return Err(ValueError { at: second.span().start, problem });
             }
         }
         Ok(())
     }
 
-    /// What is set and can never hold. Errors: the key, and what is wrong with it.
-    pub(super) fn check_values(&self) -> Result<(), (&'static [&'static str], String)> {
+    /// Checks the keys whose values depend on each other.
+    ///
+    /// # Errors
+    /// One can never hold.
+    pub(super) fn check_values(&self) -> Result<(), KeyError> {
         if self.allowed_tools.as_ref().is_some_and(Vec::is_empty) {
-            let wrong = "allowed_tools names no tool; name some, or leave it out for all";
-            return Err((&["allowed_tools"], wrong.into()));
+            return Err(KeyError::NoTools);
         }
-        self.shares.check().map_err(|wrong| (&["shares"] as &[&str], wrong))
+        self.shares.check()
     }
 
-    /// Holds the names of hooks and limits to the tools that there are. Errors: where in the file one stands that means none, in
-    /// bytes, and what is wrong.
-    pub(super) fn check_tools<'t>(&self, tools: impl Iterator<Item = &'t str> + Clone) -> Result<(), (usize, String)> {
+    /// Holds the names of hooks and limits to these tools.
+    ///
+    /// # Errors
+    /// A name means no tool, or two limits are of one tool.
+    pub(super) fn check_tools<'t>(&self, tools: impl Iterator<Item = &'t str> + Clone) -> Result<(), ValueError> {
         for hook in &self.hooks {
             for names in &hook.tools {
-                let wrong = |problem: ToolNameError| {
-                    (names.span().start, format!("the hook {:?}: {problem}", hook.name.get_ref()))
-                };
+                let problem = |source| ValueProblem::HookTools { hook: hook.name.get_ref().clone(), source };
+                let wrong = |source| ValueError { at: names.span().start, problem: problem(source) };
                 names.get_ref().0.check(tools.clone()).map_err(wrong)?;
             }
         }
         let mut seen = BTreeSet::new();
         for name in self.tool_limits.keys() {
-            let wrong = |problem: &dyn Display| (name.span().start, format!("tool_limits: {problem}"));
-            let names: ToolNames = name.get_ref().parse().map_err(|error: ToolNameError| wrong(&error))?;
-            names.check(tools.clone()).map_err(|error| wrong(&error))?;
+            let wrong = |problem| ValueError { at: name.span().start, problem };
+            let names: ToolNames = name.get_ref().parse().map_err(|error: ToolNameError| wrong(error.into()))?;
+            names.check(tools.clone()).map_err(|error| wrong(error.into()))?;
             if let Some(one) = names.one().filter(|one| !seen.insert(one.to_string())) {
-                return Err(wrong(&format!("{one} has two limits, one under another name of it")));
+                return Err(wrong(ValueProblem::TwoLimits(one.into())));
             }
         }
         Ok(())

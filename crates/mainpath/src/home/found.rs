@@ -1,5 +1,6 @@
 //! The home of this machine's installation: found, read, and held to what it may say.
 
+use super::error::ValueError;
 use super::file::ConfigFile;
 use super::mistakes;
 use super::peers::agent_tool;
@@ -18,6 +19,7 @@ use mainpath_store::scheduler::system_clock;
 #[cfg(feature = "people")]
 use mainpath_tools::AskHuman;
 use mainpath_tools::{EvaluateTool, TakeChanges, Tools};
+use std::fmt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -76,12 +78,13 @@ impl Home {
     pub fn check_values(&self) -> Result<(), Error> {
         #[cfg(feature = "people")]
         self.config.people.check().map_err(|error| self.wrong_in(&error.key(), &Error::failed(error.to_string())))?;
-        self.config.check_values().map_err(|(key, problem)| self.wrong_in(key, &Error::failed(problem)))
+        self.config.check_values().map_err(|error| self.wrong_in(error.key(), &Error::failed(error.to_string())))
     }
 
     /// What is wrong at a byte of the configuration.
-    pub(crate) fn wrong_at(&self, at: usize, problem: String) -> Error {
-        self.placed(Err((at, problem))).err().unwrap_or_else(|| Error::failed(""))
+    pub(crate) fn wrong_at(&self, at: usize, problem: impl fmt::Display) -> Error {
+        let text = read_regular_text(&self.config_file).unwrap_or_default();
+        wrong(&self.config_file, &text, at, problem)
     }
 
     /// No two hooks of the configuration have one name. Errors: file, line and what is wrong.
@@ -94,11 +97,8 @@ impl Home {
         self.placed(self.config.check_tools(tools))
     }
 
-    fn placed(&self, checked: Result<(), (usize, String)>) -> Result<(), Error> {
-        checked.map_err(|(at, problem)| {
-            let text = read_regular_text(&self.config_file).unwrap_or_default();
-            wrong(&self.config_file, &text, at, &problem)
-        })
+    fn placed(&self, checked: Result<(), ValueError>) -> Result<(), Error> {
+        checked.map_err(|error| self.wrong_at(error.at, error.problem))
     }
 
     /// The tools of this installation, and those that are configured and cannot be used.
@@ -172,12 +172,11 @@ fn read(file: &Path) -> Result<(ConfigFile, Vault), Error> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(Error::failed(format!("{} cannot be read: {error}", file.display()))),
     };
-    let wrong = |at: usize, problem: &str| wrong(file, &text, at, problem);
     let config: ConfigFile = toml::from_str(&text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
-        wrong(at, &mistakes::in_words(error.message(), text.get(at..).unwrap_or_default()))
+        wrong(file, &text, at, mistakes::in_words(error.message(), text.get(at..).unwrap_or_default()))
     })?;
-    let forms = config.redact.forms().map_err(|(at, problem)| wrong(at, &problem))?;
+    let forms = config.redact.forms().map_err(|error| wrong(file, &text, error.at, error.problem))?;
     Ok((config, forms))
 }
 
@@ -197,7 +196,7 @@ fn what_is_right(file: &Path) -> (ConfigFile, Vault) {
 }
 
 /// What is wrong at a byte of a file.
-fn wrong(file: &Path, text: &str, at: usize, problem: &str) -> Error {
+fn wrong(file: &Path, text: &str, at: usize, problem: impl fmt::Display) -> Error {
     let line = text.get(..at).unwrap_or("").matches('\n').count() + 1;
     Error::failed(format!("{}, line {line}: {problem}", file.display()))
 }

@@ -1,7 +1,7 @@
 //! `[[hooks]]` and `[[context_hooks]]` of the configuration: commands and addresses that are asked or told at points of a run,
 //! and those that have a word in reminders.
 
-use super::called::{CallParts, Called, Runner};
+use super::called::{CallParts, Called, CalledError, Runner};
 use super::units::{Time, ToolNamesText};
 use mainpath_net::{SecretTexts, WebAddress};
 use mainpath_runtime::{ContextHook, Hook, HookError, HookPoint, HookRunner, NamedContextHook, OnFailure};
@@ -11,6 +11,26 @@ use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 use toml::Spanned;
+
+/// A hook whose entry cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("the {kind} {name:?} {problem}")]
+pub(crate) struct HookEntryError {
+    kind: &'static str,
+    name: String,
+    problem: HookEntryProblem,
+}
+
+/// Why an entry cannot be used.
+#[derive(Debug, thiserror::Error)]
+enum HookEntryProblem {
+    #[error("needs a name of letters, digits, - and _")]
+    Name,
+    #[error("is never called: set on, such as on = [\"before_tool\"]")]
+    NeverCalled,
+    #[error(transparent)]
+    Called(#[from] CalledError),
+}
 
 /// `[[hooks]]`
 #[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
@@ -42,22 +62,20 @@ pub struct HookEntry {
 
 impl HookEntry {
     /// The hook. Errors: what is wrong with the entry.
-    pub(crate) fn build(&self, with: CallParts<'_>) -> Result<Hook, String> {
-        let wrong = |why: &str| Err(format!("the hook {:?} {why}", self.name.get_ref()));
+    pub(crate) fn build(&self, with: CallParts<'_>) -> Result<Hook, HookEntryError> {
+        let name = self.name.get_ref().clone();
+        let wrong = |problem| HookEntryError { kind: "hook", name: name.clone(), problem };
         if !is_name(self.name.get_ref()) {
-            return wrong("needs a name of letters, digits, - and _");
+            return Err(wrong(HookEntryProblem::Name));
         }
         if self.on.is_empty() {
-            return wrong("is never called: set on, such as on = [\"before_tool\"]");
+            return Err(wrong(HookEntryProblem::NeverCalled));
         }
         let timeout = self.timeout.map_or(Duration::from_secs(10), |time| Duration::from_millis(time.0));
         let called = Called { command: &self.command, url: self.url.as_ref(), headers: &self.headers, timeout };
-        let runner = match called.build(with) {
-            Ok(runner) => Arc::new(runner),
-            Err(why) => return wrong(&why),
-        };
+        let runner = Arc::new(called.build(with).map_err(|error| wrong(error.into()))?);
         Ok(Hook {
-            name: self.name.get_ref().clone(),
+            name,
             points: self.on.clone(),
             tools: self.tools.iter().map(|names| names.get_ref().0.clone()).collect(),
             timeout,
@@ -89,17 +107,16 @@ pub struct ContextHookEntry {
 
 impl ContextHookEntry {
     /// The hook. Errors: what is wrong with the entry.
-    pub(crate) fn build(&self, with: CallParts<'_>) -> Result<NamedContextHook, String> {
-        let wrong = |why: &str| Err(format!("the context hook {:?} {why}", self.name.get_ref()));
+    pub(crate) fn build(&self, with: CallParts<'_>) -> Result<NamedContextHook, HookEntryError> {
+        let name = self.name.get_ref().clone();
+        let wrong = |problem| HookEntryError { kind: "context hook", name: name.clone(), problem };
         if !is_name(self.name.get_ref()) {
-            return wrong("needs a name of letters, digits, - and _");
+            return Err(wrong(HookEntryProblem::Name));
         }
         let timeout = self.timeout.map_or(Duration::from_secs(5), |time| Duration::from_millis(time.0));
         let called = Called { command: &self.command, url: self.url.as_ref(), headers: &self.headers, timeout };
-        match called.build(with) {
-            Ok(runner) => Ok(NamedContextHook { name: self.name.get_ref().clone(), timeout, hook: Arc::new(runner) }),
-            Err(why) => wrong(&why),
-        }
+        let hook = Arc::new(called.build(with).map_err(|error| wrong(error.into()))?);
+        Ok(NamedContextHook { name, timeout, hook })
     }
 }
 

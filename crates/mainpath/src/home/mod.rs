@@ -6,6 +6,8 @@ mod allowed;
 mod called;
 #[cfg(feature = "home")]
 pub mod edit;
+#[cfg(feature = "home")]
+mod error;
 mod file;
 #[cfg(feature = "home")]
 mod found;

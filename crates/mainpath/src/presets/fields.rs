@@ -7,7 +7,7 @@ use super::formats::{Form, Written};
 use super::preset::{Preset, Remark};
 use super::tool_words::{List, Word, add};
 use crate::home::limits::ms;
-use crate::values;
+use crate::{Error, values};
 use mainpath_skills::{Entry, Node, Value, tool_list};
 use mainpath_types::Effort;
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ pub(super) struct Known<'a> {
     /// The names of the tools that there are and could be.
     pub tools: &'a [String],
     /// Whether there is such a model; what is wrong with it.
-    pub model: &'a dyn Fn(&str) -> Result<(), String>,
+    pub model: &'a dyn Fn(&str) -> Result<(), Error>,
 }
 
 /// What was read of a preset.

@@ -16,7 +16,7 @@ pub(crate) fn presets_in(folder: &Path, home: &Home, tools: &Tools, models: &Env
     let folder = workspace(Some(folder))?;
     // Those that were added by hand are in no registry.
     let model = |name: &str| {
-        if models.has(name) { Ok(()) } else { in_words(crate::agent::check_model(name, models.registry())) }
+        if models.has(name) { Ok(()) } else { without_key(crate::agent::check_model(name, models.registry())) }
     };
     Presets::find(&folder, home, &Known { tools: &names(home, tools), model: &model })
 }
@@ -36,12 +36,9 @@ impl Host {
     }
 }
 
-/// A key that is missing here is no mistake of a preset.
-fn in_words(checked: Result<(), Error>) -> Result<(), String> {
-    match checked {
-        Err(error) if error.kind() != ErrorKind::Auth => Err(error.message().into()),
-        _ => Ok(()),
-    }
+/// The same result without a missing key, which is no mistake of a preset.
+fn without_key(checked: Result<(), Error>) -> Result<(), Error> {
+    checked.or_else(|error| if error.kind() == ErrorKind::Auth { Ok(()) } else { Err(error) })
 }
 
 /// The tools that there are and could be.

@@ -61,7 +61,7 @@ impl Presets {
         for place in &places.places {
             match presets_of(place, &trusted, known) {
                 Ok(found) => found.into_iter().for_each(|listed| presets.add(listed)),
-                Err(why) => presets.passed_over.push(why),
+                Err(error) => presets.passed_over.push(error.to_string()),
             }
         }
         for preset in builtin() {

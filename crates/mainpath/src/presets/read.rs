@@ -7,16 +7,40 @@ use super::preset::{Layer, Listed, Preset, Remark};
 use super::trust::{Trusted, hash};
 use mainpath_skills::line_feeds;
 use mainpath_store::open_regular;
-use std::io::Read;
-use std::path::Path;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 
 /// The largest file, in bytes.
 const LARGEST: u64 = 256 * 1024;
 
-/// The presets of a file. Errors: why it is passed over, in a line with its name.
-pub(super) fn presets_of(place: &Place, trusted: &Trusted, known: &Known<'_>) -> Result<Vec<Listed>, String> {
+/// A file of presets that is passed over.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {problem}", file.display())]
+pub(super) struct FileError {
+    file: PathBuf,
+    problem: FileProblem,
+}
+
+/// Why a file of presets is passed over.
+#[derive(Debug, thiserror::Error)]
+enum FileProblem {
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("it is larger than 256 KiB")]
+    TooLarge,
+    #[error("it is not UTF-8 text")]
+    NotText,
+    #[error("it holds no presets")]
+    NoPresets,
+}
+
+/// The presets of a file.
+///
+/// # Errors
+/// The file is passed over.
+pub(super) fn presets_of(place: &Place, trusted: &Trusted, known: &Known<'_>) -> Result<Vec<Listed>, FileError> {
     let (layer, file) = (place.layer, &place.file);
-    let wrong = |why: String| format!("{}: {why}", file.display());
+    let wrong = |problem| FileError { file: file.clone(), problem };
     let text = text_of(file).map_err(wrong)?;
     let hash = hash(&text);
     let distrust = if layer == Layer::Project { trusted.distrust(file, &hash) } else { None };
@@ -28,7 +52,7 @@ pub(super) fn presets_of(place: &Place, trusted: &Trusted, known: &Known<'_>) ->
     let written: Vec<Written<'_>> = match place.form {
         Form::Table => match table(&text) {
             Table::Presets(presets) => presets,
-            Table::Other => return Err(wrong("it holds no presets".into())),
+            Table::Other => return Err(wrong(FileProblem::NoPresets)),
             Table::Broken(remark) => vec![broken(&stem, remark)],
         },
         Form::Codex if file.extension().is_some_and(|end| end == "toml") => vec![toml(&text, &stem)],
@@ -48,12 +72,11 @@ fn broken<'t>(stem: &str, remark: Remark) -> Written<'t> {
     Written { form: Form::Table, name: stem.into(), line: 1, entries, body: "", faults: vec![remark], notes }
 }
 
-fn text_of(file: &Path) -> Result<String, String> {
+fn text_of(file: &Path) -> Result<String, FileProblem> {
     let mut bytes = Vec::new();
-    let read = open_regular(file).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
-    read.map_err(|error| error.to_string())?;
+    open_regular(file)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > LARGEST {
-        return Err("it is larger than 256 KiB".into());
+        return Err(FileProblem::TooLarge);
     }
-    String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".into())
+    String::from_utf8(bytes).map_err(|_| FileProblem::NotText)
 }
