@@ -30,7 +30,7 @@ pub fn narrow_words(pattern: &str) -> Option<NarrowPattern> {
 /// Errors: it does.
 pub fn check_spelling(pattern: &str) -> Result<(), ToolNameError> {
     match narrow_words(pattern).filter(|_| pattern.ends_with(":*)")) {
-        Some(narrow) => Err(narrow.into()),
+        Some(narrow) => Err(Box::new(narrow).into()),
         None => Ok(()),
     }
 }

@@ -24,7 +24,7 @@ pub enum ToolNameError {
     Pattern(#[from] GlobError),
     /// It names a tool, and its words fit fewer commands than may have been meant.
     #[error(transparent)]
-    Narrow(#[from] NarrowPattern),
+    Narrow(#[from] Box<NarrowPattern>),
     /// No tool has this name.
     #[error(
         "there is no tool {name:?}; those of MCP servers are called mcp__SERVER__TOOL, and * stands for any letters"

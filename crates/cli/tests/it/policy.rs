@@ -251,7 +251,7 @@ fn in_a_folder_below_the_project_the_files_are_trusted_from_which_its_rules_come
     std::fs::create_dir_all(place.work.join("crates/one")).unwrap();
     std::fs::create_dir_all(place.work.join("crates/two")).unwrap();
     let allow = |what: &str| format!("[[rule]]\ndecision = \"allow\"\nmatch = \"bash({what})\"\n");
-    write(&place.work.join(".mainpath/policy.toml"), &allow("make top"));
+    write(place.work.join(".mainpath/policy.toml"), &allow("make top"));
     let code = |folder: &str, call: &str| place.run(&["policy", "check", "-C", folder, call]).code;
     assert_eq!((code("crates/one", "bash(make top)"), code(".", "bash(make top)")), (5, 5));
     let trusted = |folder: &str| {
@@ -261,7 +261,7 @@ fn in_a_folder_below_the_project_the_files_are_trusted_from_which_its_rules_come
     assert!(said.contains(&trusted("")) && said.matches("is trusted").count() == 1, "{said}");
     assert_eq!((code("crates/one", "bash(make top)"), code(".", "bash(make top)")), (0, 0));
     // Both files.
-    write(&place.work.join("crates/two/.mainpath/policy.toml"), &allow("make two"));
+    write(place.work.join("crates/two/.mainpath/policy.toml"), &allow("make two"));
     let said = place.ok(&["policy", "trust", "crates/two"]);
     assert!(said.contains(&trusted("")) && said.contains(&trusted("crates/two")), "{said}");
     assert_eq!((code("crates/two", "bash(make two)"), code("crates/two", "bash(make top)")), (0, 0));
