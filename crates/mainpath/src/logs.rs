@@ -10,7 +10,7 @@ use mainpath_providers::Registry;
 #[cfg(feature = "home")]
 use mainpath_runtime::Peers;
 use mainpath_runtime::views::last_known;
-use mainpath_runtime::{Mail, post};
+use mainpath_runtime::{Mail, post, views};
 #[cfg(feature = "home")]
 use mainpath_store::Options;
 use mainpath_store::{FilesStore, Owner, ReadLog, Scope, ScopedStore, Store, StoreError, TraceStore};
@@ -267,6 +267,11 @@ impl Logs {
     /// The text of an answer that is too long for its event; `None` of all other events, and where it is not at hand.
     pub async fn long_answer(&self, event: &Event) -> Option<String> {
         long_answer(self.scoped(), event).await
+    }
+
+    /// Writes the views of a trace, as its log is now. Errors: the log cannot be read, or they cannot be written.
+    pub async fn write_views(&self, trace: &TraceId) -> Result<(), Error> {
+        Ok(views::write(self.at(trace)).await?)
     }
 
     /// What is kept of a trace.

@@ -7,7 +7,6 @@ use crate::ui::out::out;
 use crate::ui::text::one_line;
 use clap::Args;
 use mainpath::agent_core::{AgentCoreRequest, Refused, Terms};
-use mainpath::runtime::views;
 use mainpath::{Host, agent};
 use mainpath_server::problem::{Kind, Problem};
 use serde_json::{Value, json};
@@ -75,7 +74,7 @@ pub async fn agent_core(args: AgentCoreArgs) -> Result<Exit, Failure> {
     out(&json!(trace.executed().await?).to_string())?;
     host.runtime().rest().await;
     if let Some(logs) = host.logs() {
-        views::write(logs.at(trace.id())).await?;
+        logs.write_views(trace.id()).await?;
     }
     Ok(Exit::of(outcome.reason, outcome.error.map(|error| error.kind)))
 }

@@ -6,7 +6,6 @@ use crate::ui::person::person_only;
 use crate::ui::text::one_line;
 use mainpath::agent_core::{AgentCoreRequest, Refused, Terms, WrongField};
 use mainpath::mcp::{CallError, OneTool, serve_tool};
-use mainpath::runtime::views;
 use mainpath::tools::Fut;
 use mainpath::{Host, Trace};
 use serde_json::{Value, json};
@@ -74,7 +73,7 @@ impl Core {
         let executed = run.executed().await.map_err(|error| error.message().to_string())?;
         open.is_over = true;
         if let Some(logs) = self.host.logs() {
-            let written = views::write(logs.at(open.trace.id())).await;
+            let written = logs.write_views(open.trace.id()).await;
             written.map_err(|error| error.to_string())?;
         }
         Ok(json!(executed))

@@ -13,13 +13,12 @@ use crate::runs::held::{mirror, tell, turn};
 use crate::runs::rules::opened;
 use crate::runs::task::{has_input, read_all, with_attached};
 use crate::ui::text::{one_line, were};
+use mainpath::agent::ImportedConversation;
 use mainpath::agent::{self, Task, choose_model};
 use mainpath::media::check;
 use mainpath::providers::history::Loose;
-use mainpath::runtime::import::{Origin, import};
-use mainpath::runtime::{Mail, new_trace_id};
+use mainpath::runtime::Mail;
 use mainpath::sessions::Held;
-use mainpath::store::scheduler::system_clock;
 use mainpath::types::{Part, Role, Source};
 use std::path::Path;
 
@@ -70,9 +69,7 @@ pub async fn run(mut args: RunArgs, file: &Path) -> Result<Exit, Failure> {
     let mode = mode(&agent, is_attended());
     let spec = app.host.agent(chosen.model).given(given).workspace(workspace).approvals(mode).spec()?;
     check_allowed(&app, &spec, &args.attach)?;
-    let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
-    let from = Origin { source: &name, now: system_clock() };
-    let taken = import(app.logs.at(&trace), app.host.vault(), spec, history.messages, from).await?;
+    let ImportedConversation { trace, messages: taken } = app.host.import(spec, history.messages, &name).await?;
     if !args.output.json {
         eprintln!("· {} imported from {name}", were(taken as u64, "message"));
     }

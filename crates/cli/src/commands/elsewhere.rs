@@ -14,9 +14,7 @@ use mainpath::agent::{self, find_model};
 use mainpath::named_sessions::{Adopted, Kept, Session, SessionError, adopt};
 use mainpath::providers::history::{HistoryFormat, Loose, write};
 use mainpath::runtime::import::{summary_of, window};
-use mainpath::runtime::{new_trace_id, views};
 use mainpath::sessions::{Held, fresh};
-use mainpath::store::scheduler::system_clock;
 use mainpath::types::{Spec, TraceId};
 use serde_json::json;
 
@@ -105,7 +103,7 @@ async fn take_in(app: &App, held: &Held, session: Session, args: &AgentArgs) -> 
     let name = session.name.clone();
     // What the agent is, should it go on here.
     let spec = spec(app, args).await?;
-    let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
+    let trace = app.host.new_trace_id()?;
     let begin = || Ok((trace.clone(), spec));
     let Some(adopted) = adopt(&held.around(&app.logs, app.host.vault()), session, begin).await? else {
         return Ok(false);
@@ -115,7 +113,7 @@ async fn take_in(app: &App, held: &Held, session: Session, args: &AgentArgs) -> 
         eprintln!("! the session {name} was cleared on another machine (trace {from} there): it starts over here");
         return Ok(true);
     }
-    views::write(app.logs.at(&trace)).await?;
+    app.logs.write_views(&trace).await?;
     let taken = were(messages as u64, "message");
     eprintln!(
         "! the session {name} was held on another machine (trace {from} there): {taken} imported as trace {trace}"

@@ -11,9 +11,8 @@ use crate::ui::person::person_only;
 use crate::ui::text::{count, one_line, short, span, were};
 use clap::{Args, ValueEnum};
 use mainpath::Logs;
+use mainpath::agent::ImportedConversation;
 use mainpath::imported::{FoundSession, Places, Program, Reconstructed, RecordedSession, find, reconstruct};
-use mainpath::runtime::import::{Origin, import as take_in};
-use mainpath::runtime::{new_trace_id, views};
 use mainpath::sessions::Held;
 use mainpath::store::scheduler::system_clock;
 use mainpath::types::{Millis, format_time};
@@ -100,10 +99,8 @@ async fn conversation(file: PathBuf, args: ImportArgs) -> Result<Exit, Failure> 
         return Err(Failure::error(format!("{name} has no messages to add")));
     }
     let spec = spec(&app, &agent).await?;
-    let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
-    let from = Origin { source: &name, now: system_clock() };
-    let messages = take_in(app.logs.at(&trace), app.host.vault(), spec, history.messages, from).await?;
-    views::write(app.logs.at(&trace)).await?;
+    let ImportedConversation { trace, messages } = app.host.import(spec, history.messages, &name).await?;
+    app.logs.write_views(&trace).await?;
     if let Some((session, _)) = &mut session {
         held.point(session, &trace)?;
     }

@@ -11,11 +11,10 @@ use crate::runs::go_on::{Outgoing, go_on, go_on_with, keep_mode_of};
 use crate::runs::rules::opened;
 use crate::ui::out::out;
 use clap::Args;
-use mainpath::runtime::{Mail, new_trace_id};
+use mainpath::runtime::Mail;
 use mainpath::skills::said;
 use mainpath::spec_of;
 use mainpath::store::ReadLog;
-use mainpath::store::scheduler::system_clock;
 use mainpath::types::Part;
 use mainpath::types::Seq;
 
@@ -167,8 +166,7 @@ pub async fn fork(mut args: ForkArgs) -> Result<Exit, Failure> {
         held(&app.logs, &from)?;
     }
     let (skill, task) = said_in(&app, &log, args.task)?;
-    let new = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
-    app.host.runtime().fork(app.host.whose(), &from, at, &new).await?;
+    let new = app.host.trace(&from).await?.fork(at).await?.id().clone();
     before_going_on(&app, &new, of, at, args.files, args.output.json).await?;
     // Past the results of its calls, if it made any.
     let head = app.logs.read(&new).await?.1.tree.head.unwrap_or(Seq(0));

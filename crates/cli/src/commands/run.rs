@@ -13,9 +13,7 @@ use crate::runs::task::task;
 use crate::traces::mail::{says_first, unread};
 use clap::Args;
 use mainpath::core::{Continuation, how_to_continue};
-use mainpath::runtime::new_trace_id;
 use mainpath::sessions::Held;
-use mainpath::store::scheduler::system_clock;
 use mainpath::types::FinishReason;
 
 /// `mainpath resume`
@@ -44,7 +42,7 @@ pub async fn run(mut args: RunArgs) -> Result<Exit, Failure> {
     let (mut session, known) = held.for_run(&app.logs, name)?;
     let trace = match known {
         Some(trace) => trace,
-        None => new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?,
+        None => app.host.new_trace_id()?,
     };
     let done = begin(&app, &args, task, Some((&held, &mut session, &trace))).await;
     mirror(&held, &app, &session).await;

@@ -140,7 +140,7 @@ impl Served {
         let ends = async {
             for trace in &running {
                 self.rest(trace).await;
-                if let Err(error) = views::write(self.app.logs.at(trace)).await {
+                if let Err(error) = self.app.logs.write_views(trace).await {
                     eprintln!("! the views of {trace} cannot be written: {}", one_line(&error.to_string()));
                 }
             }
@@ -224,7 +224,7 @@ impl Served {
         let _ = tokio::time::timeout(wait, self.rest(&trace)).await;
         let stands = self.stands(&trace).await?;
         if stands["status"] == "finished" || stands["status"] == "waiting" {
-            views::write(self.app.logs.at(&trace)).await.map_err(said)?;
+            self.app.logs.write_views(&trace).await.map_err(said)?;
         }
         Ok(stands)
     }

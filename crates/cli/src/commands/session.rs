@@ -14,7 +14,6 @@ use mainpath::Logs;
 use mainpath::agent::with_more;
 use mainpath::named_sessions::{Session, SessionError, persist, prepare, summary};
 use mainpath::providers::history::{HistoryFormat, Loose, write};
-use mainpath::runtime::new_trace_id;
 use mainpath::sessions::{Held, fresh};
 use mainpath::store::scheduler::system_clock;
 use mainpath::types::Millis;
@@ -323,7 +322,7 @@ async fn add(app: &App, held: &Held, args: SessionPersistArgs) -> Result<Exit, F
     let mut session = held.sessions.get(&args.name)?;
     let (name, messages) = messages_of(args.file.as_deref(), args.format.into())?;
     let spec = spec(app, &args.agent).await?;
-    let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
+    let trace = app.host.new_trace_id()?;
     let begin = || Ok((trace, spec));
     let healed = messages.clone().heal(true).healed;
     let added = persist(&held.around(&app.logs, app.host.vault()), &mut session, messages, &name, begin)

@@ -104,7 +104,7 @@ impl<'a> Follow<'a> {
                 Phase::Parked(waiting) => {
                     self.catch_up(&mut watcher).await?;
                     if self.viewed < self.printer.last && waiting.iter().any(|one| *one != Waiting::Timer) {
-                        views::write(self.app.logs.at(&self.trace)).await?;
+                        self.app.logs.write_views(&self.trace).await?;
                         self.viewed = self.printer.last;
                     }
                     if !self.allowed_by_rule(&waiting).await?
@@ -243,7 +243,7 @@ impl<'a> Follow<'a> {
 
     async fn finish(mut self) -> Result<Exit, Failure> {
         let (log, state, bodies) = self.app.logs.read(&self.trace).await?;
-        views::write(self.app.logs.at(&self.trace)).await?;
+        self.app.logs.write_views(&self.trace).await?;
         sign_at_end(&self.app.logs, &self.trace).await;
         if state.tree.cleared > Seq(0) && state.tree.head.is_none() {
             forget_said(&self.app.logs, &self.trace, false).await;

@@ -7,7 +7,7 @@ use crate::runs::signals::Signals;
 use crate::ui::text::plain;
 use mainpath::experience::{Experiences, KNOWLEDGE_SAVE, reflected_trace};
 use mainpath::runtime::run_stats::runs;
-use mainpath::runtime::{Mail, Phase, views};
+use mainpath::runtime::{Mail, Phase};
 use mainpath::types::TraceId;
 use std::collections::BTreeSet;
 
@@ -54,7 +54,7 @@ async fn reflected(app: &App, trace: &TraceId, output: &OutputArgs) -> Result<()
             _ = signals.next() => drop(runtime.send(scope, &new, &Mail::Stop).await?),
         }
     }
-    views::write(app.logs.at(&new)).await?;
+    app.logs.write_views(&new).await?;
     if !output.json {
         told(app, &new, &before).await?;
     }

@@ -17,11 +17,9 @@ use crate::traces::which::{name, rows};
 use crate::ui::text::{one_line, plain};
 use mainpath::agent::{self, PreparedAgent, Task, choose_model, time_limit, unused_notes};
 use mainpath::named_sessions::Session;
-use mainpath::runtime::new_trace_id;
 use mainpath::sessions::Held;
 use mainpath::spec_of;
 use mainpath::store::create_private;
-use mainpath::store::scheduler::system_clock;
 use mainpath::types::{ApprovalMode, SkillShown, Spec, TraceId};
 use std::path::Path;
 
@@ -65,7 +63,7 @@ pub async fn begin(
     let attached = attach(app.host.registry(), &args.attach, &chosen.model)?;
     let trace = match known {
         Some(trace) => trace,
-        None => new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?,
+        None => app.host.new_trace_id()?,
     };
     let demo = args.is_demo;
     let workspace = if demo {

@@ -1,6 +1,7 @@
 //! What an agent is: from what a caller says to its spec.
 
 mod builder;
+mod import;
 mod limits;
 mod model;
 mod notes;
@@ -16,6 +17,7 @@ mod task;
 pub(crate) use start::id_of;
 
 pub use builder::Agent;
+pub use import::ImportedConversation;
 pub use limits::beyond;
 #[cfg(feature = "home")]
 pub use limits::time_limit;

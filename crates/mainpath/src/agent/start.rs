@@ -10,7 +10,7 @@ use crate::{Error, ErrorKind, Host, Run, Trace};
 use mainpath_core::is_cut_start;
 use mainpath_providers::history::Loose;
 use mainpath_runtime::import::{Origin, import};
-use mainpath_runtime::{Mail, RuntimeError, new_trace_id};
+use mainpath_runtime::{Mail, RuntimeError};
 use mainpath_store::{Once, StoreError};
 use mainpath_types::{EventKind, Part, Role, Spec, TraceId};
 use sha2::{Digest, Sha256};
@@ -125,7 +125,7 @@ impl Agent {
             }
             (Some(id), _) => return Ok(id.clone()),
             (None, Some(once)) => id_of(once),
-            (None, None) => new_trace_id((host.runtime().config().clock)()),
+            (None, None) => return host.new_trace_id(),
         };
         id.map_err(|error| Error::failed(error.to_string()))
     }

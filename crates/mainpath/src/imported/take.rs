@@ -5,8 +5,8 @@ use crate::agent::reconstructed::{FOLDER, MARK, file_of};
 use crate::{Error, Logs};
 use mainpath_providers::Registry;
 use mainpath_providers::history::{HistoryFormat, Loose};
+use mainpath_runtime::Vault;
 use mainpath_runtime::import::{Arrival, Origin, import};
-use mainpath_runtime::{Vault, views};
 use mainpath_store::StoreError;
 use mainpath_types::{EventKind, Millis, Profile, Recorded, Spec, Spent, TraceId, format_time};
 use serde_json::{Map, Value, json};
@@ -62,7 +62,7 @@ pub async fn reconstruct(
         let from = Origin { source: &source, now };
         match import(logs.at(&trace), vault, spec, arrivals, from).await {
             Ok(messages) => {
-                views::write(logs.at(&trace)).await?;
+                logs.write_views(&trace).await?;
                 done.messages += messages;
                 done.made.push(trace);
             }

@@ -4,7 +4,7 @@ use super::handle::Trace;
 use super::point::Point;
 use crate::Error;
 use crate::agent::id_of;
-use mainpath_runtime::{Runtime, RuntimeError, new_trace_id};
+use mainpath_runtime::{Runtime, RuntimeError};
 use mainpath_store::{Scope, StoreError};
 use mainpath_types::{Event, EventKind, Seq, TraceId};
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ impl Trace {
         self.point(Point::Message(at)).await?;
         let (runtime, scope) = (self.host().runtime(), self.host().scope());
         let Some(once) = self.key() else {
-            let id = new_trace_id((runtime.config().clock)()).map_err(|error| Error::failed(error.to_string()))?;
+            let id = self.host().new_trace_id()?;
             runtime.fork(scope, self.id(), at, &id).await?;
             return Ok(Trace::new(self.host().clone(), id));
         };

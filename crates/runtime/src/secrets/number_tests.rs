@@ -43,7 +43,7 @@ fn number_formats() -> Vec<NumberFormat> {
 
 /// Prints bytes; returns the text, and the range of the numbers that hold these bytes.
 fn numbered(format: &NumberFormat, bytes: &[u8], value: std::ops::Range<usize>) -> (String, std::ops::Range<usize>) {
-    let (mut text, mut range) = (String::new(), usize::MAX..0);
+    let (mut text, mut start, mut end) = (String::new(), usize::MAX, 0);
     for (row, line) in bytes.chunks(format.line).enumerate() {
         let from = row * format.line.min(bytes.len());
         text.push_str(&(format.address)(from));
@@ -54,14 +54,14 @@ fn numbered(format: &NumberFormat, bytes: &[u8], value: std::ops::Range<usize>) 
             let count = printed.trim_end_matches([' ', ',', '.']).len();
             let at = from + nth * format.width;
             if at < value.end && at + format.width > value.start {
-                range.start = range.start.min(text.len() + digits);
-                range.end = text.len() + count;
+                start = start.min(text.len() + digits);
+                end = text.len() + count;
             }
             text.push_str(&printed);
         }
         text.push('\n');
     }
-    (text, range)
+    (text, start..end)
 }
 
 #[test]
