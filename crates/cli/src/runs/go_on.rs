@@ -10,7 +10,6 @@ use crate::runs::driven::{announce, connect, warn};
 use crate::runs::follow::{Follow, is_attended};
 use crate::runs::held::settled;
 use crate::runs::rules::{check_rules, tell_sandbox};
-use crate::runs::settle::settle;
 use crate::traces::asked::{Standing, asked};
 use crate::traces::mail::unread;
 use crate::ui::person::person_only;
@@ -24,8 +23,8 @@ use mainpath::presets::check_kept;
 use mainpath::runtime::{Mail, RuntimeError};
 use mainpath::skills::{is_loaded, preloads};
 use mainpath::spec_of;
-use mainpath::store::{ReadLog, Store, StoreError};
-use mainpath::types::{ApprovalMode, ERASED, Event, EventKind, FinishReason, MailId, Seq, Spec, TraceId};
+use mainpath::store::{ReadLog, StoreError};
+use mainpath::types::{ApprovalMode, ERASED, Event, EventKind, Seq, Spec, TraceId};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,30 +32,13 @@ use std::time::Duration;
 /// How often a process that waits for a trace polls.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A trace's log and state. A run that somebody stopped, but whose process was gone before it had ended, is closed first: that stop
-/// was for it, and not for what goes on now.
+/// A trace's log and state, after a run that somebody stopped and that no process drives was ended.
 pub async fn closed(app: &App, trace: &TraceId) -> Result<(ReadLog, State), Failure> {
-    let (log, state, _) = app.logs.read(trace).await?;
-    let Some(run) = &state.run else { return Ok((log, state)) };
-    if log.read_only() || app.logs.driver(trace)?.is_some() {
-        return Ok((log, state));
+    if let Ok(of) = app.host.trace(trace).await {
+        of.end_stopped().await?;
     }
-    // No mail has the number 0: then what the log has already said is carried out, and nothing is read.
-    let stop = match run.closing {
-        Some(FinishReason::Stopped) => Some(0),
-        _ => unread_stop(app, trace, &state).await?,
-    };
-    let Some(stop) = stop else { return Ok((log, state)) };
-    settle(app, trace, stop).await?;
     let (log, state, _) = app.logs.read(trace).await?;
     Ok((log, state))
-}
-
-/// The stop of a trace that nobody has read.
-pub async fn unread_stop(app: &App, trace: &TraceId, state: &State) -> Result<Option<MailId>, Failure> {
-    let mail = app.logs.store.mail(app.host.whose(), trace, state.log.mail.upto).await?;
-    let is_stop = |body: &str| serde_json::from_str::<Mail>(body).is_ok_and(|mail| mail == Mail::Stop);
-    Ok(mail.into_iter().find(|entry| !state.log.mail.has(entry.id) && is_stop(&entry.body)).map(|entry| entry.id))
 }
 
 /// The mail that continues a trace from where it is; nothing if it only has to be driven, or if nothing is left to do.

@@ -7,6 +7,7 @@ mod outcome;
 mod pending;
 mod record;
 mod seen;
+mod stopping;
 mod telling;
 
 pub(crate) use outcome::Ended;
@@ -159,9 +160,10 @@ impl Trace {
     }
 
     /// Continues after a crash, a stop, a limit or an approval, and follows that. An answer that was cut off at the output limit is
-    /// finished. Errors: nothing is left to do, which may be since another has continued it meanwhile; [`Trace::outcome`] says how that
+    /// finished. A run that was stopped, and that nobody has ended yet, is ended first. Errors: nothing is left to do, which may be since another has continued it meanwhile; [`Trace::outcome`] says how that
     /// ended.
     pub async fn resume(&self) -> Result<Run, Error> {
+        self.end_stopped().await?;
         let read = self.look().await?;
         let Read { log, state, .. } = &*read;
         self.check_ready(&read).await?;
@@ -184,29 +186,6 @@ impl Trace {
             Continuation::Empty => "nothing is said in it",
         };
         Err(Error::new(ErrorKind::Refused, format!("nothing is left to do in trace {}: {why}", self.id())))
-    }
-
-    /// Ends the run that goes on, or is about to begin, as [`Trace::stop`] does; also hooks that are still called at its end. Errors: nothing is
-    /// running.
-    pub async fn stop_run(&self) -> Result<(), Error> {
-        let read = self.look().await?;
-        let state = &read.state;
-        let is_idle = state.run.is_none() && (state.queues.is_empty() || state.queues.held);
-        if is_idle
-            && !self.is_ending().await?
-            && self.sent().await?.is_none()
-            && self.host().at(self.id()).mail(state.log.mail.upto).await?.is_empty()
-        {
-            return Err(Error::new(ErrorKind::Refused, format!("nothing is running in trace {}", self.id())));
-        }
-        self.stop().await
-    }
-
-    /// Returns true if a process calls the hooks at the end of the last run, as far as that is known of another process: that it drives the trace.
-    async fn is_ending(&self) -> Result<bool, Error> {
-        let (runtime, scope) = (self.host().runtime(), self.host().scope());
-        let is_here = runtime.is_ending(scope, self.id());
-        Ok(is_here || !self.goes_on_here() && self.host().at(self.id()).driver().await?.is_some())
     }
 
     /// Drives it on in this host, if there is anything to do and nobody does it; whoever is waited for wakes it from then on. Whether it is

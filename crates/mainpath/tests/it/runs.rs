@@ -116,3 +116,32 @@ async fn a_run_that_the_model_ended_says_how_it_failed() {
     assert_eq!((outcome.reason, outcome.is_said), (FinishReason::ModelError, false));
     assert_eq!(outcome.error.unwrap().kind, ModelErrorKind::Auth);
 }
+
+#[test]
+fn a_stop_that_no_process_has_read_ends_its_run_and_not_what_continues_the_trace() {
+    let runtime = || tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    for is_by_run in [false, true] {
+        let place = Place::new(WRITE);
+        let first = runtime();
+        let id = first.block_on(async {
+            let mut run = place.agent().await.start("Write it.").await.unwrap();
+            while !matches!(run.next().await.unwrap().unwrap(), RunEvent::ApprovalRequired(_)) {}
+            run.trace().id().clone()
+        });
+        // As if its process were killed.
+        first.shutdown_timeout(Duration::from_secs(5));
+        runtime().block_on(async {
+            let trace = place.host().await.trace(&id).await.unwrap();
+            match is_by_run {
+                // Nobody drives it: it has ended when this returns.
+                true => {
+                    trace.stop_run().await.unwrap();
+                    assert_eq!(trace.outcome().await.unwrap().reason, FinishReason::Stopped);
+                }
+                false => trace.stop().await.unwrap(),
+            }
+            let outcome = trace.resume().await.unwrap().outcome().await.unwrap();
+            assert_eq!((outcome.run, outcome.reason, outcome.answer.as_str()), (2, FinishReason::Final, "Done."));
+        });
+    }
+}

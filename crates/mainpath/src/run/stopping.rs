@@ -1,0 +1,74 @@
+//! Runs that are stopped: also those whose process is gone.
+
+use crate::trace::Read;
+use crate::{Error, ErrorKind, Trace};
+use mainpath_runtime::{Mail, RuntimeError};
+use mainpath_store::StoreError;
+use mainpath_types::{FinishReason, MailId};
+
+impl Trace {
+    /// Ends the run that goes on, or is about to begin, at its next checkpoint, and hooks that are still called at its end; where no process
+    /// drives it, at once. Errors: nothing is running.
+    pub async fn stop_run(&self) -> Result<(), Error> {
+        let read = self.look().await?;
+        let state = &read.state;
+        let is_idle = state.run.is_none() && (state.queues.is_empty() || state.queues.held);
+        if is_idle
+            && !self.is_ending().await?
+            && self.sent().await?.is_none()
+            && self.host().at(self.id()).mail(state.log.mail.upto).await?.is_empty()
+        {
+            return Err(Error::new(ErrorKind::Refused, format!("nothing is running in trace {}", self.id())));
+        }
+        self.stop().await?;
+        self.end_stopped().await
+    }
+
+    /// Returns true if a process calls the hooks at the end of the last run, as far as that is known of another process: that it drives the trace.
+    async fn is_ending(&self) -> Result<bool, Error> {
+        let (runtime, scope) = (self.host().runtime(), self.host().scope());
+        let is_here = runtime.is_ending(scope, self.id());
+        Ok(is_here || !self.goes_on_here() && self.host().at(self.id()).driver().await?.is_some())
+    }
+
+    /// Ends a run that somebody stopped and that no process drives any more: the stop was for that run, and not for what continues the trace
+    /// now. Errors: the log cannot be read or written.
+    pub async fn end_stopped(&self) -> Result<(), Error> {
+        if self.id().elsewhere().is_some() {
+            return Ok(());
+        }
+        let read = self.look().await?;
+        let Some(run) = &read.state.run else { return Ok(()) };
+        let is_driven = match self.host().logs() {
+            Some(logs) => logs.is_driven(self.id())?,
+            None => self.host().at(self.id()).driver().await?.is_some(),
+        };
+        if read.log.read_only() || is_driven {
+            return Ok(());
+        }
+        // No mail has the number 0: then what the log has already said is carried out, and nothing is read.
+        let stop = match run.closing {
+            Some(FinishReason::Stopped) => Some(0),
+            _ => self.unread_stop(&read).await?,
+        };
+        let Some(stop) = stop else { return Ok(()) };
+        self.host().check_usable()?;
+        match self.host().runtime().settle(self.host().scope(), self.id(), stop).await {
+            // Another process drives it since, and reads the stop.
+            Err(RuntimeError::Store(StoreError::Held { .. })) => return Ok(()),
+            done => done?,
+        }
+        match self.host().logs() {
+            Some(logs) => logs.write_views(self.id()).await,
+            None => Ok(()),
+        }
+    }
+
+    /// The stop that nobody has read, if there is one.
+    async fn unread_stop(&self, read: &Read) -> Result<Option<MailId>, Error> {
+        let cursor = &read.state.log.mail;
+        let mail = self.host().at(self.id()).mail(cursor.upto).await?;
+        let is_stop = |body: &str| serde_json::from_str::<Mail>(body).is_ok_and(|mail| mail == Mail::Stop);
+        Ok(mail.into_iter().find(|entry| !cursor.has(entry.id) && is_stop(&entry.body)).map(|entry| entry.id))
+    }
+}
