@@ -6,7 +6,7 @@ use mainpath::named_sessions::{PlaceError, SessionError};
 use mainpath::runtime::RuntimeError;
 use mainpath::store::StoreError;
 use mainpath::types::{FinishReason, ModelErrorKind};
-use mainpath::{Error, ErrorKind, Logs};
+use mainpath::{Error, ErrorKind, Logs, Remedy};
 use std::process::ExitCode;
 
 /// How the program ends. The numbers are published.
@@ -83,32 +83,24 @@ impl From<Error> for Failure {
         };
         let flag = error.field().and_then(|field| FLAGS.iter().find(|(known, _)| *known == field));
         let message = flag.map_or_else(|| error.message().into(), |(_, flag)| format!("{flag}{}", error.problem()));
-        Failure { exit, message: advised(message) }
+        Failure { exit, message: advised(message, error.remedy()) }
     }
 }
 
 /// What the library says, with what to do about it by this command.
-fn advised(line: String) -> String {
-    let off = line.strip_suffix(" is off here").and_then(|before| before.rsplit(' ').next());
-    let advice = if let Some(tool) = off {
-        format!("to enable it see `mainpath tools {tool}`")
-    } else if line.contains("there is no tool ") && line.ends_with("* stands for any letters") {
-        "`mainpath tools` lists the tools".into()
-    } else if line.starts_with("there is no trace ") && !line.contains(';') {
-        "`mainpath ls` lists the traces".into()
-    } else if let Some(rest) =
-        line.strip_prefix("the preset ").filter(|_| line.contains(" comes with this repository, and "))
-    {
-        let name = quoted(rest.split(" (").next().unwrap_or_default());
-        return format!("{line}; read it with `mainpath agents show {name}`, then `mainpath agents trust {name}`");
-    } else if line.starts_with("the suite ") && line.ends_with(" trusted it") {
-        "read it, then add --trust".into()
-    } else if line == "there are no traces yet" {
-        "start one with `mainpath run \"TASK\"`".into()
-    } else {
-        return line;
-    };
-    format!("{line}; {advice}")
+fn advised(line: String, remedy: Option<&Remedy>) -> String {
+    match remedy {
+        Some(Remedy::SwitchOnTool(tool)) => format!("{line}; to enable it see `mainpath tools {tool}`"),
+        Some(Remedy::ListTools) => format!("{line}; `mainpath tools` lists the tools"),
+        Some(Remedy::ListTraces) => format!("{line}; `mainpath ls` lists the traces"),
+        Some(Remedy::StartTrace) => format!("{line}; start one with `mainpath run \"TASK\"`"),
+        Some(Remedy::TrustPreset(name)) => {
+            let name = quoted(name);
+            format!("{line}; read it with `mainpath agents show {name}`, then `mainpath agents trust {name}`")
+        }
+        Some(Remedy::TrustSuite) => format!("{line}; read it, then add --trust"),
+        Some(_) | None => line,
+    }
 }
 
 /// The flags that set the fields of the host library.
@@ -150,13 +142,15 @@ impl From<PlaceError> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
-        Failure::error(advised(error.to_string()))
+        let error = Error::from(error);
+        Failure::error(advised(error.message().into(), error.remedy()))
     }
 }
 
 impl From<RuntimeError> for Failure {
     fn from(error: RuntimeError) -> Failure {
-        Failure::error(advised(error.to_string()))
+        let error = Error::from(error);
+        Failure::error(advised(error.message().into(), error.remedy()))
     }
 }
 
@@ -179,27 +173,19 @@ mod tests {
 
     #[test]
     fn what_the_library_says_gets_the_command_that_helps_and_nothing_else_does() {
-        for (line, advice) in [
-            ("there is no trace x", "; `mainpath ls` lists the traces"),
-            ("there are no traces yet", "; start one with `mainpath run \"TASK\"`"),
-            ("--tools: web_fetch is off here", "; to enable it see `mainpath tools web_fetch`"),
+        for (remedy, advice) in [
+            (Some(Remedy::ListTraces), "; `mainpath ls` lists the traces"),
+            (Some(Remedy::StartTrace), "; start one with `mainpath run \"TASK\"`"),
+            (Some(Remedy::SwitchOnTool("web_fetch".into())), "; to enable it see `mainpath tools web_fetch`"),
+            (Some(Remedy::ListTools), "; `mainpath tools` lists the tools"),
             (
-                "allowed_tools: there is no tool \"x\"; …, and * stands for any letters",
-                "; `mainpath tools` lists the tools",
-            ),
-            ("there is no tool \"bsh\"; did you mean \"bash\"?", ""),
-            ("there is no trace x; `mainpath ls` lists the traces", ""),
-            (
-                "the preset my own (/w/x.md) comes with this repository, and you have not trusted it",
+                Some(Remedy::TrustPreset("my own".into())),
                 "; read it with `mainpath agents show 'my own'`, then `mainpath agents trust 'my own'`",
             ),
-            (
-                "the suite /w/a.toml starts programs, or gives runs to addresses or models, and you have not trusted it",
-                "; read it, then add --trust",
-            ),
-            ("no space left", ""),
+            (Some(Remedy::TrustSuite), "; read it, then add --trust"),
+            (None, ""),
         ] {
-            assert_eq!(advised(line.into()), format!("{line}{advice}"));
+            assert_eq!(advised("it is wrong".into(), remedy.as_ref()), format!("it is wrong{advice}"));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What goes wrong, as one line for people and a stable kind for programs.
 
+use crate::Remedy;
 #[cfg(feature = "home")]
 use mainpath_index::IndexError;
 use mainpath_policy::{PolicyError, RulePlace};
@@ -44,6 +45,7 @@ pub struct Error {
     kind: ErrorKind,
     field: Option<Field>,
     message: String,
+    remedy: Option<Remedy>,
 }
 
 /// The field that an error is about.
@@ -72,7 +74,7 @@ impl std::fmt::Debug for Error {
 impl Error {
     /// An error of this kind.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
-        Error { kind, field: None, message: message.into() }
+        Error { kind, field: None, message: message.into(), remedy: None }
     }
 
     /// What the caller gave cannot be used.
@@ -82,12 +84,12 @@ impl Error {
 
     /// What stands in this field cannot be used: `problem` follows its name.
     pub fn of_field(field: &'static str, problem: impl std::fmt::Display) -> Error {
-        Error { kind: ErrorKind::Invalid, field: Some(Field::new(field, true)), message: format!("{field}{problem}") }
+        Error { field: Some(Field::new(field, true)), ..Error::invalid(format!("{field}{problem}")) }
     }
 
     /// An invalid value in this field. Unlike [`Error::of_field`], the message does not begin with the field's name.
     pub fn about(field: &'static str, message: impl Into<String>) -> Error {
-        Error { kind: ErrorKind::Invalid, field: Some(Field::new(field, false)), message: message.into() }
+        Error { field: Some(Field::new(field, false)), ..Error::invalid(message) }
     }
 
     /// The same error, about this field. An error that names a field already keeps it.
@@ -98,6 +100,16 @@ impl Error {
     /// The same error, about this element of its field, counted from 0.
     pub fn at(self, index: usize) -> Error {
         Error { field: self.field.map(|field| Field { index: Some(index), ..field }), ..self }
+    }
+
+    /// The same error, with what a person can do about it.
+    pub(crate) fn with_remedy(self, remedy: impl Into<Option<Remedy>>) -> Error {
+        Error { remedy: remedy.into().or(self.remedy), ..self }
+    }
+
+    /// What a person can do about it, where the line does not say it.
+    pub fn remedy(&self) -> Option<&Remedy> {
+        self.remedy.as_ref()
     }
 
     /// Something failed.
@@ -146,7 +158,8 @@ impl From<StoreError> for Error {
             error if is_scarce(error.cause()) => ErrorKind::Scarce,
             _ => ErrorKind::Failed,
         };
-        Error::new(kind, error.to_string())
+        let remedy = (kind == ErrorKind::NotFound).then_some(Remedy::ListTraces);
+        Error::new(kind, error.to_string()).with_remedy(remedy)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Messages between agents: left in a trace's inbox, where they wait until the agent looks.
 
+use crate::Remedy;
 use crate::trace::Read;
 use crate::{Error, ErrorKind, Logs, Trace};
 use mainpath_core::{Refusal, State, apply, may_receive};
@@ -85,7 +86,9 @@ pub(crate) async fn leave(
     let at = TraceStore::new(store, &scope, trace);
     let Read { log, mut state, .. } = Read::of(at).await?;
     if log.events.is_empty() {
-        return Err(Error::new(ErrorKind::NotFound, format!("there is no trace {trace}")));
+        return Err(
+            Error::new(ErrorKind::NotFound, format!("there is no trace {trace}")).with_remedy(Remedy::ListTraces)
+        );
     }
     // What was left and not taken in yet counts as well.
     let mut mail = at.mail(state.log.mail.upto).await?;

@@ -62,6 +62,7 @@ pub mod query;
 pub mod recorded;
 #[cfg(feature = "home")]
 mod reflection;
+mod remedy;
 #[cfg(feature = "home")]
 mod rule_names;
 pub mod rules;
@@ -96,6 +97,7 @@ pub use inbox::{AgentMessage, Left};
 pub use launcher::launcher_main;
 pub use logs::Logs;
 pub use presets::{Preset, Presets};
+pub use remedy::Remedy;
 #[cfg(feature = "home")]
 pub use rule_names::RuleNames;
 pub use run::{Outcome, Run, RunRecord, SaidInTurn, Status, Unasked, WaitingCalls, is_turn};

@@ -2,6 +2,7 @@
 //! (`Host`).
 
 #[cfg(feature = "home")]
+use crate::Remedy;
 use crate::peers::RoutedStore;
 use crate::trace::{Read, ReadTrace, long_answer};
 use crate::{Error, ErrorKind, Home};
@@ -146,7 +147,7 @@ impl Logs {
             });
             let lost = || self.store.names(&self.scope).ok()?.into_iter().find(|trace| self.lost(trace).is_some());
             let newest = newest.or_else(lost);
-            return newest.ok_or_else(|| Error::failed("there are no traces yet"));
+            return newest.ok_or_else(|| Error::failed("there are no traces yet").with_remedy(Remedy::StartTrace));
         };
         if let Ok(remote) = wanted.parse::<TraceId>()
             && remote.elsewhere().is_some()
@@ -186,7 +187,8 @@ impl Logs {
             0 => Err(Error::new(
                 ErrorKind::NotFound,
                 format!("there is no trace {:?}", wanted.chars().take(200).collect::<String>()),
-            )),
+            )
+            .with_remedy(Remedy::ListTraces)),
             n => {
                 // Their names begin with the time.
                 found.sort_unstable();

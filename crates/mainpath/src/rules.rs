@@ -4,6 +4,7 @@
 //! the caller, and `/etc/mainpath/policy.toml` of the organisation. What the workspace's file allows holds only once
 //! its user has trusted it, and only for the very text that was trusted.
 
+use crate::Remedy;
 use crate::{Error, ErrorKind, Home};
 use mainpath_policy::{
     Folders, Layer, Policy, PolicyError, Predicate, PredicateError, ToolNameError, check_slip, check_spelling,
@@ -290,7 +291,9 @@ pub(crate) fn check_singles(
         let known = policy.rules().len();
         add_all(&mut policy, decision, texts)?;
         for (at, rule) in policy.rules().iter().skip(known).enumerate() {
-            let wrong = |problem| Error::of_field(field, format_args!(": {problem}")).at(at);
+            let wrong = |problem: ToolNameError| {
+                Error::of_field(field, format_args!(": {problem}")).at(at).with_remedy(Remedy::of(&problem))
+            };
             rule.matches.iter().try_for_each(|pattern| check(pattern).map_err(wrong))?;
         }
     }
@@ -304,8 +307,10 @@ fn check_breakpoints(rules: &RunRules, check: &impl Fn(&str) -> Result<(), ToolN
         let bad = |wrong: PredicateError| Error::of_field("rules.breakpoints", format_args!(" {text:?}, {wrong}"));
         let read = Predicate::breakpoint(text).map_err(bad)?;
         for tool in read.tools() {
-            check(tool)
-                .map_err(|problem| Error::of_field("rules.breakpoints", format_args!(" {text:?}: {problem}")))?;
+            check(tool).map_err(|problem| {
+                let wrong = Error::of_field("rules.breakpoints", format_args!(" {text:?}: {problem}"));
+                wrong.with_remedy(Remedy::of(&problem))
+            })?;
         }
     }
     Ok(())

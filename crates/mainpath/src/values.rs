@@ -2,6 +2,7 @@
 //! given.
 
 use crate::Error;
+use crate::Remedy;
 use mainpath_types::{Micros, RateLimit};
 use std::time::Duration;
 
@@ -52,7 +53,7 @@ pub fn time_limit(text: &str) -> Result<Duration, Error> {
 }
 
 /// What to do instead of a rate of none: a face says how.
-pub const DENY_INSTEAD: &str = "deny the tool instead";
+pub(crate) const DENY_INSTEAD: &str = "deny the tool instead";
 
 /// So many calls in a time: `10/1m`.
 pub fn rate(text: &str) -> Result<RateLimit, Error> {
@@ -60,7 +61,9 @@ pub fn rate(text: &str) -> Result<RateLimit, Error> {
     let (calls, time) = text.split_once('/').ok_or_else(wrong)?;
     let calls: u32 = calls.trim().parse().map_err(|_| wrong())?;
     if calls == 0 {
-        return Err(Error::invalid(format!("{text:?} would never let it run; {DENY_INSTEAD}")));
+        return Err(
+            Error::invalid(format!("{text:?} would never let it run; {DENY_INSTEAD}")).with_remedy(Remedy::DenyTool)
+        );
     }
     let time = duration(time.trim()).map_err(|_| wrong())?;
     Ok(RateLimit { calls, per_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX) })

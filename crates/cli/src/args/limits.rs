@@ -1,8 +1,9 @@
 //! The limits of a run on the command line, and what of a run can be chosen besides.
 
 use clap::{Args, ValueEnum};
+use mainpath::Remedy;
 use mainpath::types::{BudgetMode, RateLimit, Recovery};
-use mainpath::values::{DENY_INSTEAD, duration, rate};
+use mainpath::values::{duration, rate};
 use std::time::Duration;
 
 /// Limits of the run. 0 means no limit; `[limits]` in `config.toml` has the same names with `_`.
@@ -79,7 +80,7 @@ impl From<RecoveryArg> for Recovery {
 
 fn tool_rate(text: &str) -> Result<(String, RateLimit), String> {
     let (tool, limit) = text.split_once('=').ok_or("write a tool and its rate, such as bash=10/1m")?;
-    let limit = rate(limit).map_err(|error| match error.message().ends_with(DENY_INSTEAD) {
+    let limit = rate(limit).map_err(|error| match error.remedy() == Some(&Remedy::DenyTool) {
         true => format!("{error}, such as --deny \"bash(*)\""),
         false => error.to_string(),
     });

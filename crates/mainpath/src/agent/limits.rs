@@ -1,6 +1,7 @@
 //! The limits that a caller sets, over those of the configuration and the profile.
 
 use super::options::{AgentOptions, LimitOptions};
+use crate::Remedy;
 use crate::home::ConfigFile;
 use crate::home::limits::ms;
 use crate::values::DENY_INSTEAD;
@@ -127,7 +128,9 @@ fn read_rates(given: &[(String, RateLimit)], tools: &[ToolSpec]) -> Result<Vec<(
     for (text, rate) in given {
         let wrong = |why: &dyn Display| Error::of_field("limits.rates", format_args!(": {why}"));
         let names: ToolNames = text.parse().map_err(|why: ToolNameError| wrong(&why))?;
-        names.check(tools.iter().map(|tool| tool.name.as_str())).map_err(|why| wrong(&why))?;
+        names
+            .check(tools.iter().map(|tool| tool.name.as_str()))
+            .map_err(|why| wrong(&why).with_remedy(Remedy::of(&why)))?;
         if let Some(one) = names.one().filter(|one| read.iter().any(|(other, _)| other.one() == Some(*one))) {
             return Err(wrong(&format_args!("{one} is limited twice")));
         }

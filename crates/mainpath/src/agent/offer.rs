@@ -1,5 +1,6 @@
 //! Which tools a run is offered: those that its caller allows, without those of which a rule denies every call.
 
+use crate::Remedy;
 use crate::presets::Preset;
 use crate::{Error, Home};
 use mainpath_policy::{Policy, ToolNameError, ToolNames};
@@ -28,14 +29,14 @@ pub(super) fn allowed(given: Option<&[String]>, home: &Home, tools: &Tools) -> R
             true => Error::of_field("tools", format_args!(": {why}")),
             false => home.wrong_in(&["allowed_tools"], &Error::failed(format!("allowed_tools: {why}"))),
         };
-        let read: ToolNames = text.parse().map_err(|why: ToolNameError| wrong(&why))?;
-        read.check(known()).map_err(|why| wrong(&why))?;
+        let read: ToolNames = text.parse().map_err(|why: ToolNameError| wrong(&why).with_remedy(Remedy::of(&why)))?;
+        read.check(known()).map_err(|why| wrong(&why).with_remedy(Remedy::of(&why)))?;
         let own = read.one().map_or_else(|| text.clone(), String::from);
         if seen.contains(&own) {
             return Err(wrong(&format_args!("{own} is named twice")));
         }
         if read.one().is_some() && !own.starts_with(MCP_TOOLS) && !known().any(|tool| tool == own) {
-            return Err(wrong(&format_args!("{own} is off here")));
+            return Err(wrong(&format_args!("{own} is off here")).with_remedy(Remedy::SwitchOnTool(own)));
         }
         seen.push(own);
     }

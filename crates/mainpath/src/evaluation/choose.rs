@@ -1,6 +1,7 @@
 //! Which runs a suite means.
 
 use super::suite::SuiteRuns;
+use crate::Remedy;
 use crate::listing::stand;
 use crate::{Error, ErrorKind, Host, Logs};
 use mainpath_index::{Index, IndexError, Row, Wanted};
@@ -62,7 +63,8 @@ async fn named_only(host: &Host, runs: &SuiteRuns) -> Result<Vec<TraceId>, Error
     }
     let mut named = Vec::new();
     for wanted in &runs.traces {
-        let none = || Error::new(ErrorKind::NotFound, format!("there is no trace {wanted:?}"));
+        let none =
+            || Error::new(ErrorKind::NotFound, format!("there is no trace {wanted:?}")).with_remedy(Remedy::ListTraces);
         let trace: TraceId = wanted.parse().map_err(|_| none())?;
         named.push(host.trace(&trace).await?.id().clone());
     }

@@ -2,6 +2,7 @@
 
 use super::criteria::suite_hash;
 use super::suite::Suite;
+use crate::Remedy;
 use crate::presets::Trusted;
 use crate::{Error, ErrorKind, Host};
 use std::path::Path;
@@ -27,7 +28,7 @@ impl Host {
                 file.display(),
                 distrust.words()
             );
-            Err(Error::new(ErrorKind::Refused, problem))
+            Err(Error::new(ErrorKind::Refused, problem).with_remedy(Remedy::TrustSuite))
         })
     }
 }

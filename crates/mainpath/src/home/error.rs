@@ -1,5 +1,6 @@
 //! Why values of `config.toml` cannot be used.
 
+use crate::Remedy;
 use mainpath_policy::ToolNameError;
 use mainpath_runtime::BadForm;
 
@@ -28,6 +29,16 @@ pub(super) enum ValueProblem {
     LimitedTool(#[from] ToolNameError),
     #[error("tool_limits: {0} has two limits, one under another name of it")]
     TwoLimits(String),
+}
+
+impl ValueProblem {
+    /// What a person can do about it.
+    pub fn remedy(&self) -> Option<Remedy> {
+        match self {
+            ValueProblem::HookTools { source, .. } | ValueProblem::LimitedTool(source) => Remedy::of(source),
+            _ => None,
+        }
+    }
 }
 
 /// Why a key of the file as a whole can never hold.

@@ -98,7 +98,10 @@ impl Home {
     }
 
     fn placed(&self, checked: Result<(), ValueError>) -> Result<(), Error> {
-        checked.map_err(|error| self.wrong_at(error.at, error.problem))
+        checked.map_err(|error| {
+            let remedy = error.problem.remedy();
+            self.wrong_at(error.at, error.problem).with_remedy(remedy)
+        })
     }
 
     /// The tools of this installation, and those that are configured and cannot be used.

@@ -79,7 +79,8 @@ impl Home {
     pub(crate) fn wrong_in(&self, key: &[&str], error: &Error) -> Error {
         let text = std::fs::read_to_string(&self.config_file).unwrap_or_default();
         let line = line_of(&text, key).map_or_else(String::new, |line| format!(", line {line}"));
-        Error::new(error.kind(), format!("{}{line}: {}", self.config_file.display(), error.message()))
+        let placed = format!("{}{line}: {}", self.config_file.display(), error.message());
+        Error::new(error.kind(), placed).with_remedy(error.remedy().cloned())
     }
 
     /// The value of a secret, by its name: from the environment, else from the configuration.

@@ -6,6 +6,7 @@ use super::places::find;
 use super::preset::{Layer, Listed, Preset};
 use super::read::presets_of;
 use super::trust::{AGENTS, Trusted};
+use crate::Remedy;
 use crate::{Error, ErrorKind, Home};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -117,7 +118,7 @@ impl Presets {
         if let Some(why) = listed.distrust {
             let source = &listed.preset.source;
             let line = format!("the preset {name} ({source}) comes with this repository, and {}", why.words());
-            return Err(Error::new(ErrorKind::Refused, line));
+            return Err(Error::new(ErrorKind::Refused, line).with_remedy(Remedy::TrustPreset(name.into())));
         }
         Ok(&listed.preset)
     }

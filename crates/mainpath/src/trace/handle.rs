@@ -3,6 +3,7 @@
 use super::export::{Export, ExportFormat, ExportLayout};
 use super::layouts::MessagePart;
 use super::read::{Read, ReadTrace, TraceState, spec_of};
+use crate::Remedy;
 use crate::agent::Recorded;
 use crate::sessions::Held;
 use crate::values::not_empty;
@@ -46,7 +47,9 @@ impl Host {
         let log = &self.read(id).await?.log;
         match !log.events.is_empty() || log.read_only() || self.has_lost_its_end(id).await {
             true => Ok(Trace::new(self.clone(), id.clone())),
-            false => Err(Error::new(ErrorKind::NotFound, format!("there is no trace {id}"))),
+            false => {
+                Err(Error::new(ErrorKind::NotFound, format!("there is no trace {id}")).with_remedy(Remedy::ListTraces))
+            }
         }
     }
 
