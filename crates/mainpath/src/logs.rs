@@ -1,8 +1,8 @@
 //! The logs and where they lie: all that looking takes. Models, tools and rules are not loaded for it
 //! (`Host`).
 
-#[cfg(feature = "home")]
 use crate::Remedy;
+#[cfg(feature = "home")]
 use crate::peers::RoutedStore;
 use crate::trace::{Read, ReadTrace, long_answer};
 use crate::{Error, ErrorKind, Home};
