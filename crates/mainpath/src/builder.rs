@@ -4,6 +4,8 @@ use crate::agent::REACHING;
 use crate::children::ChildSpecFactory;
 #[cfg(feature = "home")]
 use crate::experience::{Experiences, Lookup, USUAL, offer, scoring};
+#[cfg(feature = "mcp")]
+use crate::host::Connected;
 use crate::host::{Backing, Host, Inner};
 #[cfg(feature = "home")]
 use crate::host::{FromHome, Memory};
@@ -22,6 +24,8 @@ use mainpath_tools::{IntoTool, Tools};
 use mainpath_types::{Millis, RuleText, RunRules, Spec};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+#[cfg(feature = "mcp")]
+use std::sync::Mutex;
 use tokio::runtime::Handle;
 
 impl Host {
@@ -331,7 +335,7 @@ impl HostBuilder {
             from_home: FromHome::default(),
             shelf,
             #[cfg(feature = "mcp")]
-            servers: std::sync::Mutex::new(servers.map(Arc::new)),
+            servers: Mutex::new(servers.map(|servers| Connected { servers: Arc::new(servers), by: None })),
         };
         Ok(inner.into())
     }

@@ -136,8 +136,9 @@ impl Mcp {
         self.shared.changed.subscribe()
     }
 
-    /// Ends all connections.
+    /// Ends all connections, and takes their tools out of the registry.
     pub async fn close(&self) {
+        self.shared.withdraw();
         for server in &self.shared.servers {
             server.close().await;
         }
@@ -153,6 +154,15 @@ impl Shared {
 
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes all tools of the servers out of the registry.
+    fn withdraw(self: &Arc<Self>) {
+        let mut known = self.known();
+        for name in std::mem::take(&mut known.offers).into_keys() {
+            self.registry.remove(&name);
+        }
+        self.arrange(&mut known);
     }
 
     /// The first connection to a server. Every later one is looked after by itself.

@@ -6,7 +6,7 @@ use crate::args::output::OutputArgs;
 use crate::args::run::RunArgs;
 use crate::commands::trial;
 use crate::exit::{Exit, Failure};
-use crate::runs::driven::warn;
+use crate::runs::driven::{end_processes, warn};
 use crate::runs::follow::is_attended;
 use crate::runs::given::given;
 use crate::runs::go_on::{Outgoing, go_on, go_on_with, to_resume};
@@ -68,7 +68,10 @@ pub async fn chat(args: ChatArgs) -> Result<Exit, Failure> {
         chat.check_agent().await?;
     }
     chat.greet().await?;
-    chat.stay().await
+    let done = chat.stay().await;
+    end_processes(&app.host).await;
+    app.host.close_servers().await;
+    done
 }
 
 /// How an open run goes on in the chat, and how one that ended without an answer does.

@@ -77,8 +77,12 @@ pub async fn follow(follow: Follow<'_>) -> Result<Exit, Failure> {
     let trace = follow.trace.clone();
     let done = follow.stay().await;
     drop(passing_on);
+    // A conversation keeps what it has started until it ends.
+    if output.is_chat {
+        return done;
+    }
     end_processes(&app.host).await;
-    if done.is_ok() && !output.is_chat {
+    if done.is_ok() {
         reflect_after(app, &trace, output).await;
     }
     app.host.close_servers().await;

@@ -1,5 +1,6 @@
 //! Processes in the background, under real runs.
 
+use crate::pty::Terminal;
 use crate::support::*;
 use mainpath_testkit::model_server::Answer;
 use rustix::process::Signal;
@@ -52,6 +53,25 @@ fn a_process_lives_across_turns_and_ends_with_the_program() {
     let seen = told(&requests[2]);
     assert!(seen.starts_with("beat\n") && seen.ends_with("[process 2.0: running]"), "{seen}");
     assert!(told(&requests[3]).starts_with("2.0 (running, "), "{}", told(&requests[3]));
+    wait_until("the process is gone", || !runs(&mark));
+}
+
+#[test]
+fn a_process_lives_from_message_to_message_of_a_conversation_and_ends_with_it() {
+    let (place, mark) = (Place::new(), mark(86431));
+    let list = Answer::call("process_list", json!({}));
+    let server = scripted(vec![background(&beats(&mark)), Answer::text("One."), list, Answer::text("Two.")]);
+    let (program, model) = ([env!("CARGO_BIN_EXE_mainpath"), "chat", "--yes"], server.model());
+    let mut terminal = Terminal::of_size((80, 160), &place, (&program, &[]), &[("MAINPATH_MODEL", &model)]);
+    terminal.shows("Ctrl-D leaves\r\n›", 1);
+    for (number, text) in [(1, "First."), (2, "Second.")] {
+        terminal.types(&format!("{text}\r"));
+        terminal.shows("■ final", number);
+    }
+    assert!(told(&server.requests()[3]).starts_with("2.0 (running, "), "{}", told(&server.requests()[3]));
+    terminal.types("\u{4}");
+    let (code, shown) = terminal.end();
+    assert_eq!(code, 0, "{shown}");
     wait_until("the process is gone", || !runs(&mark));
 }
 

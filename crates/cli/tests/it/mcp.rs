@@ -416,3 +416,33 @@ fn an_interrupt_ends_the_wait_for_servers_of_a_conversation() {
     let (_, shown) = terminal.end();
     assert_eq!(place.traces(), Vec::<String>::new(), "{shown}");
 }
+
+#[test]
+fn a_conversation_keeps_its_servers_from_message_to_message() {
+    let place = place();
+    place.config(&entry("good", "echo"));
+    let call = || Answer::call("mcp__good__do", json!({"a": 1}));
+    let server = scripted(vec![call(), Answer::text("One."), call(), Answer::text("Two.")]);
+    let (program, model) = ([env!("CARGO_BIN_EXE_mainpath"), "chat", "--allow", "mcp__good__*"], server.model());
+    let mut terminal = Terminal::of_size((80, 160), &place, (&program, &[]), &[("MAINPATH_MODEL", &model)]);
+    terminal.shows("Ctrl-D leaves\r\n›", 1);
+    let mut servers = Vec::new();
+    for (number, text) in [(1, "First."), (2, "Second.")] {
+        terminal.types(&format!("{text}\r"));
+        terminal.shows("■ final", number);
+        servers.push(place.tools());
+    }
+    terminal.types("\u{4}");
+    let (code, shown) = terminal.end();
+    place.quiet();
+    assert_eq!((code, shown.matches("left out").count()), (0, 0), "{shown}");
+    assert!(!servers[0].is_empty() && servers[0] == servers[1], "{servers:?}");
+    assert_eq!(told_of_all(&server), ["{\"a\": 1}", "{\"a\": 1}"]);
+}
+
+/// The results of all calls, as the model was told last.
+fn told_of_all(server: &ModelServer) -> Vec<String> {
+    let body = server.requests().pop().unwrap().body().clone();
+    let messages = body["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "tool");
+    messages.map(|message| message["content"].as_str().unwrap().to_string()).collect()
+}

@@ -26,6 +26,10 @@ use mainpath_runtime::{EnvModels, Runtime, Vault};
 use mainpath_store::{Scope, Store, TraceStore};
 use mainpath_tools::Tools;
 use mainpath_types::{Principal, RunRules, TraceId};
+#[cfg(feature = "home")]
+use std::path::Path;
+#[cfg(feature = "mcp")]
+use std::path::PathBuf;
 use std::sync::Arc;
 #[cfg(feature = "mcp")]
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -37,6 +41,14 @@ pub struct Host {
     pub(crate) inner: Arc<Inner>,
     /// Whose traces, and who asks.
     scope: Scope,
+}
+
+/// MCP servers that are connected.
+#[cfg(feature = "mcp")]
+pub(crate) struct Connected {
+    pub servers: Arc<Mcp>,
+    /// The folder and the file of a run that name them; `None` of a host that was built by hand.
+    pub by: Option<(PathBuf, Option<PathBuf>)>,
 }
 
 pub(crate) struct Inner {
@@ -56,7 +68,7 @@ pub(crate) struct Inner {
     pub shelf: Option<Shelf>,
     /// The MCP servers that are connected to its tools; they end with the host.
     #[cfg(feature = "mcp")]
-    pub servers: Mutex<Option<Arc<Mcp>>>,
+    pub servers: Mutex<Option<Connected>>,
 }
 
 /// Where traces are stored, and the folders of Mainpath's own.
@@ -207,24 +219,33 @@ impl Host {
 
 #[cfg(feature = "mcp")]
 impl Host {
-    fn servers_now(&self) -> MutexGuard<'_, Option<Arc<Mcp>>> {
+    fn connected(&self) -> MutexGuard<'_, Option<Connected>> {
         self.inner.servers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps MCP servers, which were connected to its tools, until the host ends or others take their place.
-    pub(crate) fn keep_servers(&self, servers: Mcp) {
-        *self.servers_now() = Some(Arc::new(servers));
+    /// Keeps connected MCP servers until the host ends or [`Host::close_servers`] is called.
+    #[cfg(feature = "home")]
+    pub(crate) fn keep_servers(&self, servers: Mcp, by: (PathBuf, Option<PathBuf>)) {
+        *self.connected() = Some(Connected { servers: Arc::new(servers), by: Some(by) });
+    }
+
+    /// Returns true if the servers that are connected are those of this folder and this file of a run.
+    #[cfg(feature = "home")]
+    pub(crate) fn has_servers_of(&self, folder: &Path, run_file: Option<&Path>) -> bool {
+        let connected = self.connected();
+        let by = connected.as_ref().and_then(|connected| connected.by.as_ref());
+        by.is_some_and(|(known, file)| known == folder && file.as_deref() == run_file)
     }
 
     /// The MCP servers that are connected to its tools, if any are.
     pub(crate) fn servers(&self) -> Option<Arc<Mcp>> {
-        self.servers_now().clone()
+        self.connected().as_ref().map(|connected| Arc::clone(&connected.servers))
     }
 
     /// Ends the MCP servers that are connected to its tools, and waits until they have ended.
     pub async fn close_servers(&self) {
-        let servers = self.servers_now().take();
-        if let Some(servers) = servers {
+        let connected = self.connected().take();
+        if let Some(Connected { servers, .. }) = connected {
             servers.close().await;
         }
     }

@@ -37,9 +37,13 @@ pub async fn connect<E: From<Error>>(
     ends: impl Future<Output = E>,
     tell: impl Fn(&str) + Send + Sync + Clone + 'static,
 ) -> Result<(), E> {
+    if host.has_servers_of(workspace, run_file) {
+        return Ok(());
+    }
     let Some(logs) = host.logs() else { return Ok(()) };
     let servers = read(logs, workspace, run_file)?;
     servers.warnings.iter().for_each(|warning| tell(warning));
+    host.close_servers().await;
     if servers.servers.is_empty() {
         return Ok(());
     }
@@ -66,7 +70,7 @@ pub async fn connect<E: From<Error>>(
             State::Ready { .. } | State::Disabled => {}
         }
     }
-    host.keep_servers(mcp);
+    host.keep_servers(mcp, (workspace.into(), run_file.map(Path::to_path_buf)));
     Ok(())
 }
 
