@@ -2,12 +2,14 @@
 
 use crate::commands::agent_core_mcp;
 use crate::exit::{Exit, Failure};
+use crate::runs::driven::ends;
 use crate::runs::signals::Signals;
 use crate::ui::out::out;
 use crate::ui::text::one_line;
 use clap::Args;
 use mainpath::agent_core::{AgentCoreRequest, Refused, Terms};
-use mainpath::{Host, agent};
+use mainpath::servers::connect;
+use mainpath::{HomeOptions, Host, agent};
 use mainpath_server::problem::{Kind, Problem};
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Read};
@@ -46,11 +48,13 @@ pub async fn agent_core(args: AgentCoreArgs) -> Result<Exit, Failure> {
     };
     let tell = |line: &str| eprintln!("! {}", one_line(line));
     let mut signals = Signals::listen()?;
-    let host = Host::from_home_in(std::slice::from_ref(&workspace), tell).await?;
+    let host = Host::open(HomeOptions { workspaces: vec![workspace.clone()], ..HomeOptions::default() })?;
     let request = match host.read_agent_core(given) {
         Ok(request) => request,
         Err(wrong) => return told(&Problem::of_body(wrong)),
     };
+    let ends = ends(host.agent_core_time_limit(&request), true);
+    connect(&host, &workspace, None, None, ends, tell).await?;
     // A workflow made the request, perhaps of what others wrote: an address in it gets no key.
     host.bind_keys(None);
     let terms = Terms { workspace, once: None, is_permitted: true };

@@ -35,7 +35,7 @@ pub async fn connect(
 }
 
 /// Waits for what ends a run that waits for its servers: its time limit, and signals, unless the system ends the process at those.
-async fn ends(limit: Option<Duration>, hears: bool) -> Failure {
+pub async fn ends(limit: Option<Duration>, hears: bool) -> Failure {
     let signalled = async {
         match hears.then(Signals::listen) {
             Some(Ok(mut signals)) => drop(signals.next().await),

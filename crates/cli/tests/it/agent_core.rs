@@ -2,6 +2,7 @@
 
 use crate::mcp_serve::Client;
 use crate::support::*;
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 const READS: &str = r#"
@@ -45,6 +46,28 @@ fn a_request_on_standard_input_is_answered_with_its_outputs_on_standard_output()
     let meta: Value = serde_json::from_slice(&std::fs::read(place.file(&place.trace(), "meta.json")).unwrap()).unwrap();
     assert_eq!(meta["status"], "completed");
     place.ok(&["verify", &place.trace()]);
+}
+
+#[test]
+fn the_time_limit_and_signals_end_a_request_while_its_servers_start() {
+    let place = Place::new();
+    place.config("[mcp.servers.mute]\ncommand = \"/bin/sleep\"\nargs = [\"600\"]\nstartup_timeout_s = 600\n");
+    let limited = request(&place, READS, json!({"timeout": 1}));
+    place
+        .run_with(&["agent-core"], &limited)
+        .fails(4, "the time limit (1s) was reached while MCP servers were starting");
+    for signal in [Signal::INT, Signal::TERM] {
+        let mut command = place.command(&["agent-core"]);
+        let file = place.root().join("request.json");
+        std::fs::write(&file, request(&place, READS, json!({}))).unwrap();
+        command.stdin(std::fs::File::open(file).unwrap());
+        let mut process = Process::start(command);
+        wait_until("the server starts", || !place.tools().is_empty());
+        process.signal(signal);
+        assert_eq!(process.end().code, 130);
+        place.quiet();
+    }
+    assert_eq!(place.traces(), Vec::<String>::new());
 }
 
 #[test]

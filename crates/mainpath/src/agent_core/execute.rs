@@ -2,6 +2,8 @@
 
 use super::request::{AgentCoreConfig, AgentCoreRequest, Conversation};
 use super::wrong::{Refused, WrongField};
+#[cfg(feature = "home")]
+use crate::agent::time_limit;
 use crate::agent::{AgentOptions, LimitOptions, Sampling, beyond};
 use crate::{Error, ErrorKind, Host, Run};
 use mainpath_policy::ToolNames;
@@ -64,6 +66,12 @@ impl Host {
             wrong.append(&mut more);
             wrong
         })
+    }
+
+    /// Returns the time limit of a request's run, which also holds while MCP servers start. `None` without a limit.
+    #[cfg(feature = "home")]
+    pub fn agent_core_time_limit(&self, request: &AgentCoreRequest) -> Option<Duration> {
+        time_limit(&options(&request.config), None, self.home())
     }
 
     /// What cannot be used of a request besides what its schema does not allow, as far as it can be read.
