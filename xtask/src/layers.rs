@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The file of the layers, from the root of the tree.
 pub const FILE: &str = "xtask/layers.toml";
 
-/// What the tests of every crate may depend on.
+/// The crates that the tests of every crate may use.
 const FOR_TESTS: &str = "testkit";
 
 /// The crate that faces depend on.
@@ -19,7 +19,7 @@ pub fn faces(packages: &[Package]) -> impl Iterator<Item = &Package> {
     packages.iter().filter(|package| package.needs.values().any(|needed| needed == HOST))
 }
 
-/// What the manifests and the file, whose text is `written`, do not have in common, and where either breaks a rule.
+/// Returns the differences between the manifests and the file with the text `written`, and the rules that either breaks.
 pub fn problems(packages: &[Package], written: &str) -> Vec<String> {
     let layers: Layers = match toml::from_str(written) {
         Ok(layers) => layers,
@@ -64,7 +64,7 @@ pub fn problems(packages: &[Package], written: &str) -> Vec<String> {
     problems
 }
 
-/// Whether a crate depends on another, also through others.
+/// Returns true if a crate depends on another, directly or not.
 fn is_built_on(layers: &Layers, upper: &str, lower: &str) -> bool {
     let (mut open, mut seen) = (vec![upper], BTreeSet::new());
     while let Some(name) = open.pop() {

@@ -76,7 +76,7 @@ fn folder_of_modules(file: &Path) -> PathBuf {
 struct Code {
     /// The numbers of its lines.
     lines: BTreeSet<usize>,
-    /// What of it is compiled only for tests.
+    /// The parts that are compiled only for tests.
     tests: TestParts,
 }
 
@@ -98,7 +98,7 @@ impl Code {
         let mut tokens = tokens.into_iter().peekable();
         while let Some(token) = tokens.next() {
             if self.tests.contains(token.span().start()) {
-                // What ends the part belongs to it.
+                // The part includes its end.
                 tokens.next_if(|next| matches!(next, TokenTree::Punct(end) if [',', ';'].contains(&end.as_char())));
                 continue;
             }

@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 /// A package of the workspace.
 pub struct Package {
-    /// Its folder, from the root of the tree.
+    /// The folder, relative to the root of the tree.
     pub folder: String,
     /// The name of the package.
     pub name: String,

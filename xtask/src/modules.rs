@@ -151,7 +151,7 @@ pub struct Crates(BTreeMap<String, Crate>);
 
 #[derive(Default)]
 struct Crate {
-    /// Its dependencies: the name in code, and the crate.
+    /// The dependencies: the name in the code, and the crate.
     externs: BTreeMap<String, String>,
     modules: BTreeMap<Steps, Scope>,
     files: Vec<(PathBuf, Steps)>,

@@ -9,7 +9,7 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Attribute, File, Item, Meta, Stmt, Token};
 
-/// Whether one of the attributes of an item, field, statement or other part limits it to tests.
+/// Returns true if an attribute limits an item, field or statement to tests.
 pub fn is_test_only(attributes: &[Attribute]) -> bool {
     attributes.iter().any(limits_to_tests)
 }
@@ -52,11 +52,11 @@ pub struct TestParts {
     spans: Vec<Range<LineColumn>>,
     /// The modules that are compiled only for tests, as paths without extension, relative to the folder of the file's modules.
     pub modules: Vec<PathBuf>,
-    /// Whether the complete file is compiled only for tests.
+    /// True if the complete file is compiled only for tests.
     pub is_whole: bool,
     /// The inline modules around what is visited.
     inline: PathBuf,
-    /// Whether an attribute of what is visited limits it to tests.
+    /// True if an attribute of the visited item limits it to tests.
     is_marked: bool,
 }
 
@@ -68,7 +68,7 @@ impl TestParts {
         parts
     }
 
-    /// Whether a position is in one of the parts.
+    /// Returns true if a position is in one of the parts.
     pub fn contains(&self, at: LineColumn) -> bool {
         self.is_whole || self.spans.iter().any(|span| span.contains(&at))
     }

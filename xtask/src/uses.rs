@@ -1,4 +1,4 @@
-//! What the code of a crate names of other crates: imports and paths in expressions, types, patterns, attributes and macros.
+//! The items of other crates that the code of a crate names: in imports, expressions, types, patterns, attributes and macros.
 
 use crate::modules::{Crates, Files, Place, Scope, Steps, leaves, steps};
 use crate::test_only::TestParts;
@@ -17,7 +17,7 @@ pub struct Use {
     pub file: PathBuf,
     /// The line of the path.
     pub line: usize,
-    /// What is used. Of a glob it is the item `*`.
+    /// The item that is used; `*` for a glob.
     pub place: Place,
 }
 

@@ -15,7 +15,7 @@ const INNER: [&str; 3] = ["mainpath-core", "mainpath-runtime", "mainpath-store"]
 /// The sections of the list: what faces may use for good, and what they still use.
 const SECTIONS: [&str; 2] = ["vocabulary", "to-remove"];
 
-/// What the faces use of the inner crates.
+/// The items of inner crates that the faces use.
 pub struct FaceUses {
     /// The uses of each face, each with the path of what is used: `core::State`.
     by_face: BTreeMap<String, Vec<(String, Use)>>,
@@ -81,7 +81,7 @@ impl FaceUses {
     }
 }
 
-/// Whether a package is one of the inner crates, or depends on one, also through others.
+/// Returns true if a package is an inner crate or depends on one, directly or not.
 fn reaches_inner(packages: &[Package], package: &Package) -> bool {
     let needed = |name: &String| packages.iter().find(|package| package.name == *name);
     INNER.contains(&package.name.as_str())
@@ -96,7 +96,7 @@ struct List {
 
 struct Entry {
     line: usize,
-    /// Whether faces may use it for good.
+    /// True for vocabulary, false for an entry to remove.
     is_kept: bool,
 }
 
@@ -152,7 +152,7 @@ mod tests {
         ("mainpath/src/trace/mod.rs", "pub use mainpath_runtime::Mail as Post; pub use crate::prelude::*; pub struct Trace;"),
     ];
 
-    /// What a file of the command uses, by name, with its lines.
+    /// The items that a file of the command uses, with their lines.
     fn used(text: &str) -> Vec<(usize, String)> {
         let found = face_uses(&[("cli/src/main.rs", "mod a; fn main() {}"), ("cli/src/a.rs", text)]);
         found.by_face["cli"].iter().map(|(name, used)| (used.line, name.clone())).collect()

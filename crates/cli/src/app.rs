@@ -1,29 +1,29 @@
-//! What commands work with.
+//! The host and the logs that commands use.
 
 use crate::exit::Failure;
 use mainpath::{HomeOptions, Host, Logs};
 
-/// The host of this machine's home, and the logs that it writes.
+/// The host of this machine's home, and its logs.
 #[derive(Clone)]
 pub struct App {
-    /// Runs agents, and has what they are run with.
+    /// Runs agents.
     pub host: Host,
-    /// Where traces are.
+    /// The stored traces.
     pub logs: Logs,
 }
 
 impl App {
-    /// As the configuration says. Errors: what is wrong with it.
+    /// Opens the host as configured. Errors: the configuration is invalid.
     pub fn open() -> Result<App, Failure> {
         App::with(HomeOptions::default())
     }
 
-    /// For a command that only reads: nothing need be writable.
+    /// Opens the host for reading only: no file or folder has to be writable.
     pub fn look() -> Result<App, Failure> {
         App::with(HomeOptions { read_only: true, ..HomeOptions::default() })
     }
 
-    /// As the configuration and the command line say. Errors: what is wrong with the configuration.
+    /// Opens the host with options of the command line. Errors: the configuration is invalid.
     pub fn with(options: HomeOptions) -> Result<App, Failure> {
         let host = Host::open(options)?;
         let logs = host.logs().cloned().ok_or_else(|| Failure::error("this home keeps no logs"))?;

@@ -87,7 +87,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// What the library says, with what to do about it by this command.
+/// Adds the command that helps to a message of the library.
 fn advised(line: String, remedy: Option<&Remedy>) -> String {
     match remedy {
         Some(Remedy::SwitchOnTool(tool)) => format!("{line}; to enable it see `mainpath tools {tool}`"),

@@ -335,7 +335,7 @@ impl HostBuilder {
             from_home: FromHome::default(),
             shelf,
             #[cfg(feature = "mcp")]
-            servers: Mutex::new(servers.map(|servers| Connected { servers: Arc::new(servers), by: None })),
+            servers: Mutex::new(servers.map(|servers| Connected { servers: Arc::new(servers), place: None })),
         };
         Ok(inner.into())
     }

@@ -102,12 +102,12 @@ impl Error {
         Error { field: self.field.map(|field| Field { index: Some(index), ..field }), ..self }
     }
 
-    /// The same error, with what a person can do about it.
+    /// Adds advice to the error.
     pub(crate) fn with_remedy(self, remedy: impl Into<Option<Remedy>>) -> Error {
         Error { remedy: remedy.into().or(self.remedy), ..self }
     }
 
-    /// What a person can do about it, where the line does not say it.
+    /// The advice for it, if the message does not contain it.
     pub fn remedy(&self) -> Option<&Remedy> {
         self.remedy.as_ref()
     }

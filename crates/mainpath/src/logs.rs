@@ -271,7 +271,7 @@ impl Logs {
         long_answer(self.scoped(), event).await
     }
 
-    /// Writes the views of a trace, as its log is now. Errors: the log cannot be read, or they cannot be written.
+    /// Writes the views of a trace from its current log. Errors: the log cannot be read, or the views cannot be written.
     pub async fn write_views(&self, trace: &TraceId) -> Result<(), Error> {
         Ok(views::write(self.at(trace)).await?)
     }
@@ -281,12 +281,12 @@ impl Logs {
         self.scoped().of(trace)
     }
 
-    /// The store, as whoever asks uses it.
+    /// The store in the scope of this host.
     pub fn scoped(&self) -> ScopedStore<'_> {
         ScopedStore::new(self.any(), &self.scope)
     }
 
-    /// A trace that was read here, with where it lies.
+    /// A trace that was read from this store.
     pub fn of<'a>(
         &'a self,
         trace: &'a TraceId,

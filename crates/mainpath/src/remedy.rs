@@ -1,16 +1,16 @@
-//! What a person can do about an error. Each interface says it in its own words.
+//! Typed advice for errors. Each interface turns it into its own commands.
 
 use mainpath_policy::ToolNameError;
 
-/// What a person can do about an error.
+/// Advice for an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Remedy {
     /// Switch this tool on in the configuration.
     SwitchOnTool(String),
-    /// Look which tools there are.
+    /// List the tools.
     ListTools,
-    /// Look which traces there are.
+    /// List the traces.
     ListTraces,
     /// Start a first trace.
     StartTrace,
@@ -23,7 +23,7 @@ pub enum Remedy {
 }
 
 impl Remedy {
-    /// What helps where a text names no tool.
+    /// The advice for a text that does not name a tool.
     pub(crate) fn of(error: &ToolNameError) -> Option<Remedy> {
         matches!(error, ToolNameError::Unknown { .. }).then_some(Remedy::ListTools)
     }

@@ -5,7 +5,7 @@ use crate::home::OPTIONAL;
 use crate::rules::{check_singles, narrow};
 use crate::{Error, Home};
 use mainpath_mcp::Servers;
-use mainpath_policy::{Layer, Policy, ToolNameError, check_rule_tool};
+use mainpath_policy::{Layer, Policy, ToolNameError, check_rule_tool, check_spelling};
 use mainpath_tools::Tools;
 use mainpath_types::RunRules;
 use std::path::Path;
@@ -32,7 +32,7 @@ impl RuleNames {
     /// Checks the rules and breakpoints that a caller gives one by one. Errors: the list of one that names no tool, and what may have been
     /// meant.
     pub fn check(&self, rules: &RunRules) -> Result<(), Error> {
-        check_singles(rules, |pattern| self.known(pattern)).map(drop)
+        check_singles(rules, |pattern| self.known(pattern).and_then(|()| check_spelling(pattern))).map(drop)
     }
 
     /// The rules of files that name no tool, and those of anybody that mean a command of one word where arguments may have been meant, in

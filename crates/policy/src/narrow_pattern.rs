@@ -1,6 +1,6 @@
 //! A pattern that is narrower than its author may have meant.
 
-/// A pattern that is compared with a single word, where any arguments may have been meant. Its text says what to write.
+/// A pattern that matches a single word although its author may have meant any arguments. Its message names the right pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{pattern} {} that begins with {last:?}, so it does not fit `{words} x`; with any arguments write {tool}({words} *)",
@@ -9,12 +9,12 @@
 pub struct NarrowPattern {
     /// The pattern.
     pub pattern: String,
-    /// The tool that it names.
+    /// The tool that the pattern names.
     pub(crate) tool: String,
-    /// Its words, without the sign.
+    /// The words of the pattern, without the asterisk.
     pub(crate) words: String,
-    /// The last of them, with a colon where one stands before the sign.
+    /// The last word, with the colon before the asterisk if there is one.
     pub(crate) last: String,
-    /// Whether it is the only word.
+    /// True if the pattern has only one word.
     pub(crate) is_only: bool,
 }

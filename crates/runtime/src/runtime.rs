@@ -41,7 +41,7 @@ pub struct Runtime {
 struct Listener(Mutex<Option<JoinHandle<()>>>);
 
 impl Listener {
-    /// Listens from here on, unless it does so already. Where the tokio runtime has ended that it ran on, the one that goes on has it then.
+    /// Starts to listen, unless it already does. If the tokio runtime it ran on has shut down, it is started again on the current one.
     fn keep(&self, shared: &Arc<Shared>) {
         let mut listener = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_over = listener.as_ref().is_none_or(JoinHandle::is_finished);

@@ -41,7 +41,7 @@ struct Seen {
     ended: Option<String>,
     /// True if [`Processes::end`] ended it: no call reports what it had left.
     is_ended_by_owner: bool,
-    /// What it had left for other programs to run, one sentence each, if no call reports it.
+    /// One sentence for each change that it left for other programs to run, if no call reports it.
     planted: Vec<String>,
 }
 

@@ -77,7 +77,7 @@ pub async fn follow(follow: Follow<'_>) -> Result<Exit, Failure> {
     let trace = follow.trace.clone();
     let done = follow.stay().await;
     drop(passing_on);
-    // A conversation keeps what it has started until it ends.
+    // A chat keeps its servers and background processes for the next message.
     if output.is_chat {
         return done;
     }

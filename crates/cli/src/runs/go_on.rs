@@ -32,7 +32,7 @@ use std::time::Duration;
 /// How often a process that waits for a trace polls.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A trace's log and state, after a run that somebody stopped and that no process drives was ended.
+/// Ends a stopped run that no process drives, and returns the trace's log and state.
 pub async fn closed(app: &App, trace: &TraceId) -> Result<(ReadLog, State), Failure> {
     if let Ok(of) = app.host.trace(trace).await {
         of.end_stopped().await?;

@@ -61,10 +61,10 @@ async fn reflected(app: &App, trace: &TraceId, output: &OutputArgs) -> Result<()
     Ok(())
 }
 
-/// What agents learned. Errors: this home has no place for it.
+/// Returns the experiences. Errors: this host stores none.
 pub fn known(app: &App) -> Result<&Experiences, Failure> {
     let known = app.host.experiences().map(|known| &**known);
-    known.ok_or_else(|| Failure::error("this home has no place for experiences"))
+    known.ok_or_else(|| Failure::error("this host stores no experiences"))
 }
 
 /// The ids of all entries.

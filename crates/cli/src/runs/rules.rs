@@ -41,7 +41,7 @@ pub fn tell_sandbox(app: &App, mode: ApprovalMode, quiet: bool) {
     }
 }
 
-/// The rules of a run, checked before anything is begun, which then uses them as they are; says what of them does not hold.
+/// Loads the rules of a run and prints warnings about them. The run then uses these rules without loading them again.
 pub fn check_rules(app: &App, workspace: &str, run: RunRules, quiet: bool) -> Result<Arc<Policy>, Failure> {
     let policy = app.host.sources().load(workspace, &run)?;
     if !quiet {

@@ -111,7 +111,7 @@ pub async fn begin(
     follow(Follow::new(app, &trace, &args.output, 1)).await
 }
 
-/// Says which experiences the first message shows, and why none could be looked up.
+/// Prints the experiences that the first message shows, and why a lookup failed.
 fn tell_experiences(prepared: &PreparedAgent, output: &OutputArgs) {
     if let Some(problem) = prepared.experience_problem() {
         eprintln!("! experiences: {}", plain(problem.message()));

@@ -115,5 +115,6 @@ fn the_time_limit_of_a_run_holds_for_the_hooks_at_its_end() {
     let done = place.run_on(&server, &["--timeout", "2s", "Do it."]);
     let took = asked.elapsed();
     assert_eq!((done.code, done.out.as_str()), (0, "Done.\n"), "{done:#?}");
+    assert!(done.err.contains("! The hook guard failed: "), "{done:#?}");
     assert!(took < Duration::from_secs(30), "{took:?}");
 }

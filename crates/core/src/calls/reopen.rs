@@ -15,12 +15,12 @@ use mainpath_types::{
 const FRAME: u32 = 64;
 
 impl Call {
-    /// Returns true if it was denied and nobody has taken that back.
+    /// Returns true if the call was denied and has not been reopened.
     pub fn is_denied(&self) -> bool {
         self.state == CallState::Done(Resolution::Denied) && !self.reopened
     }
 
-    /// Returns true if a person denied it, whether that was taken back or not.
+    /// Returns true if a person denied the call, also if it was reopened later.
     pub fn is_denied_by_person(&self, bodies: &dyn Bodies) -> bool {
         let cause = bodies.get(self.result).and_then(|kind| match kind {
             EventKind::CallResolved(data) if data.call == self.id => Some(data.cause),

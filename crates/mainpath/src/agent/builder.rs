@@ -39,7 +39,7 @@ pub(super) struct Parts<'a> {
     pub once: Option<&'a Once>,
     #[cfg(feature = "home")]
     pub has_memory: bool,
-    /// Whether the model that names traces, if one is configured, names its trace.
+    /// True if the model of `[names]` may name the trace.
     pub is_named: bool,
 }
 
@@ -65,8 +65,8 @@ impl Host {
 
 #[cfg(feature = "home")]
 impl Host {
-    /// The spec of an agent that continues as its caller says now, under these rules; `None` where that changes nothing. Errors: what cannot
-    /// be used.
+    /// Applies the options of a caller to the spec of an agent that continues, under these rules. Returns `None` if nothing changes. Errors:
+    /// an option cannot be used.
     pub fn changed(
         &self,
         old: &Spec,
@@ -179,7 +179,7 @@ impl Agent {
         self
     }
 
-    /// No model is asked for a name of its trace.
+    /// Does not ask the model of `[names]` for a name of the trace.
     pub fn unnamed(mut self) -> Agent {
         self.is_named = false;
         self

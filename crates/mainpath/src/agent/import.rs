@@ -1,4 +1,4 @@
-//! Conversations that were held elsewhere become traces.
+//! Importing conversations as traces.
 
 use crate::{Error, Host};
 use mainpath_providers::history::Whole;
@@ -6,12 +6,12 @@ use mainpath_runtime::import::{Origin, import};
 use mainpath_runtime::new_trace_id;
 use mainpath_types::{Spec, TraceId};
 
-/// A conversation that has become a trace.
+/// An imported conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedConversation {
     /// The new trace.
     pub trace: TraceId,
-    /// How many messages it has.
+    /// The number of messages in it.
     pub messages: usize,
 }
 
@@ -21,8 +21,8 @@ impl Host {
         new_trace_id((self.runtime().config().clock)()).map_err(|error| Error::failed(error.to_string()))
     }
 
-    /// Makes a trace of an agent of this spec, in which these messages were said. Nothing runs yet. `source` is what the log names as their
-    /// origin, such as a file. Errors: nothing can be written.
+    /// Creates a trace from the messages of a conversation, for an agent with this spec. Nothing runs yet. The log records `source`, such as
+    /// the name of a file, as their origin. Errors: nothing can be written.
     pub async fn import(&self, spec: Spec, messages: Vec<Whole>, source: &str) -> Result<ImportedConversation, Error> {
         let trace = self.new_trace_id()?;
         let from = Origin { source, now: (self.runtime().config().clock)() };

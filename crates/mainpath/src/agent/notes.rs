@@ -30,7 +30,7 @@ pub enum NoteError {
     /// It is a link to another place than the repository, or to one of Mainpath's own folders.
     #[error("it is a link that leads out of the repository")]
     Outside,
-    /// Its bytes are not UTF-8 text, such as those of UTF-16.
+    /// The file is not UTF-8, for example UTF-16.
     #[error("it is not UTF-8 text")]
     NoText,
     /// It is a pipe, a device or a folder, or may not be read.

@@ -34,7 +34,7 @@ impl Agent {
         self.prepare_as(id, task.into()).await?.start().await
     }
 
-    /// Checks everything that starting it with a task needs, and writes nothing. Errors: what cannot be used, or no key for the model.
+    /// Checks everything that is needed to start it with a task, and writes nothing. Errors: an option cannot be used, or the model has no key.
     pub async fn prepare(self, task: impl Into<Task>) -> Result<PreparedAgent, Error> {
         let id = self.id()?;
         self.prepare_as(id, task.into()).await
@@ -131,14 +131,14 @@ impl Agent {
     }
 }
 
-/// An agent that can be started: everything is checked, and nothing is written yet.
+/// A checked agent. Nothing is written until it is started.
 pub struct PreparedAgent {
     agent: Agent,
     id: TraceId,
     spec: Spec,
-    /// The skills that are loaded before its first message.
+    /// The messages that load skills before the first message.
     said: Vec<Mail>,
-    /// Its first message.
+    /// The first message of the trace.
     first: Mail,
     shown: Vec<String>,
     problem: Option<Error>,
@@ -155,7 +155,7 @@ impl PreparedAgent {
         &self.shown
     }
 
-    /// Why experiences could not be looked up, or not by their meaning; it is started all the same.
+    /// Why the lookup of experiences failed, completely or by meaning. The agent can be started all the same.
     pub fn experience_problem(&self) -> Option<&Error> {
         self.problem.as_ref()
     }
@@ -166,7 +166,7 @@ impl PreparedAgent {
         let Parts { host, once, is_named, .. } = agent.parts();
         said.push(first.clone());
         let is_unnamed = is_named && spec.name.is_none();
-        // Followed before it begins: what it does is told, and need not be read.
+        // Subscribe first, so that the events need not be read from the log.
         let run = Run::before_it_begins(Trace::new(host.clone(), id.clone()));
         match host.runtime().start_with(host.scope(), &id, spec, said).await {
             Err(RuntimeError::Exists(_)) if once.is_some() => return lost(host, once, &id).await,

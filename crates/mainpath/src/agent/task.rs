@@ -1,4 +1,4 @@
-//! What an agent is asked to do.
+//! The task of an agent.
 
 use crate::skills::said;
 use crate::values::not_empty;
@@ -6,14 +6,14 @@ use crate::{Error, Host};
 use mainpath_runtime::Mail;
 use mainpath_types::{MessageMode, Part, Spec};
 
-/// What an agent is asked to do: a person's words, and what they are about.
+/// The task of an agent: a person's words, and the text and attachments that belong to them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Task {
-    /// The words. They may begin with `/NAME` of a skill.
+    /// The words. They may begin with the `/NAME` of a skill.
     typed: String,
-    /// A text that stands before the words.
+    /// A text before the words.
     about: Option<String>,
-    /// What is attached: images, files, texts.
+    /// Attachments: images, files, texts.
     attached: Vec<Part>,
 }
 
@@ -23,22 +23,22 @@ impl Task {
         Task { typed: typed.into(), ..Task::default() }
     }
 
-    /// The same about a text that stands before the words, such as the output of a program.
+    /// Adds a text before the words, such as the output of a program.
     pub fn about(self, text: impl Into<String>) -> Task {
         Task { about: Some(text.into()), ..self }
     }
 
-    /// The same with this attached after the words.
+    /// Attaches parts after the words.
     pub fn attach(mut self, parts: impl IntoIterator<Item = Part>) -> Task {
         self.attached.extend(parts);
         self
     }
 
-    /// The message that says it. What a person typed is marked where anything else stands beside it.
+    /// Converts the task to a message. If the message has other parts, the part that a person typed is marked.
     pub fn message(self) -> Mail {
         let is_alone = self.about.is_none() && self.attached.is_empty();
         let which = if is_alone { None } else { Some(u16::from(self.about.is_some())) };
-        // An empty line parts it from the task: between two texts stands a line break.
+        // Texts are joined by one line break, so this makes an empty line between the two.
         let about = self.about.map(|text| Part::text(format!("{text}\n")));
         let parts = about.into_iter().chain([Part::text(self.typed)]).chain(self.attached).collect();
         Mail::Message { mode: MessageMode::Message, parts, typed: which }
@@ -46,8 +46,8 @@ impl Task {
 }
 
 impl Host {
-    /// What a task says to an agent of this spec: the mail that loads the skill whose `/NAME` it begins with, and the task without that.
-    /// Errors: it has no words, the skill cannot be used, or there is none of this name.
+    /// Reads a task for an agent with this spec: returns the message that loads the skill if the task begins with `/NAME`, and the rest of the task.
+    /// Errors: the task is empty, the skill cannot be used, or no skill has this name.
     pub fn read_task(&self, task: Task, spec: &Spec) -> Result<(Option<Mail>, Task), Error> {
         let (skill, typed) = said(not_empty("task", task.typed)?, spec, self.skills())?;
         Ok((skill, Task { typed, ..task }))

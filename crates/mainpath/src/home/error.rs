@@ -32,7 +32,7 @@ pub(super) enum ValueProblem {
 }
 
 impl ValueProblem {
-    /// What a person can do about it.
+    /// The advice for this problem.
     pub fn remedy(&self) -> Option<Remedy> {
         match self {
             ValueProblem::HookTools { source, .. } | ValueProblem::LimitedTool(source) => Remedy::of(source),

@@ -1,4 +1,4 @@
-//! What rules say of calls that no run makes.
+//! Verdicts for calls outside of a run.
 
 use super::Host;
 use crate::Error;
@@ -10,15 +10,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 impl Host {
-    /// What judges recorded calls by the rules of now, and by others.
+    /// Returns a judge of recorded calls, by the current rules and by others.
     pub fn past_judge(&self) -> PastJudge {
         let config = self.runtime().config();
         let confined = config.launcher.support().can_confine();
         PastJudge::new(self.tools().clone(), self.inner.sources.clone(), config.protected.clone(), confined)
     }
 
-    /// Why a rule denies a call with these arguments to an agent of this spec, in a sentence; `None` if none does. Errors: its rules or
-    /// its folder cannot be read.
+    /// Returns why a rule denies an agent with this spec a call with these arguments, or `None` if no rule does. Errors: the rules or the
+    /// folder cannot be read.
     pub fn denial(&self, spec: &Spec, tool: &str, arguments: &str) -> Result<Option<String>, Error> {
         let workspace = Workspace::new(Path::new(&spec.workspace), self.home().protected())?;
         let facts = match self.tools().plan(tool, arguments, &workspace) {

@@ -1,4 +1,4 @@
-//! What a host from a home is opened with, and what only such a host has.
+//! The options for opening a host from a home, and the state that only such a host has.
 
 use crate::experience::Lookup;
 use crate::rules::Checked;
@@ -8,42 +8,40 @@ use mainpath_types::RunRules;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What the caller of [`Host::open`](crate::Host::open) says besides the configuration.
+/// The options of [`Host::open`](crate::Host::open), in addition to the configuration.
 #[derive(Clone, Debug, Default)]
 pub struct HomeOptions {
     /// Further folders that agents work in.
     pub workspaces: Vec<PathBuf>,
     /// Rules that are added to those of every run.
     pub rules: RunRules,
-    /// The waiting times for models; other limits have no effect here.
+    /// The timeouts of requests to models. Other limits have no effect here.
     pub limits: LimitOptions,
-    /// Whether commands may run without a sandbox where none can be made, also if the configuration does not allow it.
+    /// Run commands without a sandbox if none can be created, even if the configuration does not allow it.
     pub no_sandbox: bool,
-    /// For a caller that only reads: nothing need be writable.
+    /// Open for reading only: no file or folder has to be writable.
     pub read_only: bool,
 }
 
-/// What agents learned.
+/// The experiences of agents.
 pub(crate) struct Memory {
-    /// How it is looked up.
+    /// The lookup of experiences.
     pub lookup: Lookup,
-    /// How many entries a new trace is shown; `None`: its agents are not to have it.
+    /// The number of entries shown to a new trace; `None` if agents get no experiences.
     pub shown: Option<usize>,
 }
 
-/// What only a host from a home has.
+/// The state that only a host from a home has.
 #[derive(Default)]
 pub(crate) struct FromHome {
-    /// Why no agent can be run: a tool or a channel to people is configured that cannot be used.
+    /// The reason why no agent can run: a configured tool or channel to people cannot be used.
     pub unusable: Option<Error>,
-    /// Whether commands may run without a sandbox where none can be made.
-    pub no_sandbox: bool,
-    /// Rules that the caller has just checked: the next run that has them uses them as they are.
+    /// The rules that the caller has just loaded, for the next run that has them.
     pub checked: Arc<Mutex<Option<Checked>>>,
 }
 
 impl FromHome {
-    /// The rules that were checked for this workspace and this caller, if they were.
+    /// The rules that were loaded for this workspace and this caller, if any.
     pub fn checked_rules(&self, workspace: &str, run: &RunRules) -> Option<Arc<Policy>> {
         let checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
         let checked = checked.as_ref().filter(|of| of.workspace == workspace && of.run == *run)?;

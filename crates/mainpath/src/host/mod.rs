@@ -26,8 +26,6 @@ use mainpath_runtime::{EnvModels, Runtime, Vault};
 use mainpath_store::{Scope, Store, TraceStore};
 use mainpath_tools::Tools;
 use mainpath_types::{Principal, RunRules, TraceId};
-#[cfg(feature = "home")]
-use std::path::Path;
 #[cfg(feature = "mcp")]
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -35,7 +33,7 @@ use std::sync::Arc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::TempDir;
 
-/// Runs agents. Cheap to clone; agents under way go on until the last clone is dropped and the process ends.
+/// Runs agents. Clones are cheap and share everything; active agents run until the last clone is dropped and the process exits.
 #[derive(Clone)]
 pub struct Host {
     pub(crate) inner: Arc<Inner>,
@@ -47,8 +45,18 @@ pub struct Host {
 #[cfg(feature = "mcp")]
 pub(crate) struct Connected {
     pub servers: Arc<Mcp>,
-    /// The folder and the file of a run that name them; `None` of a host that was built by hand.
-    pub by: Option<(PathBuf, Option<PathBuf>)>,
+    /// The place that lists them; `None` for a host that was built by hand.
+    pub place: Option<ServerPlace>,
+}
+
+/// The place that lists the MCP servers of a run.
+#[cfg(feature = "mcp")]
+#[derive(PartialEq, Eq)]
+pub(crate) struct ServerPlace {
+    /// The workspace.
+    pub workspace: PathBuf,
+    /// The file that the run names.
+    pub run_file: Option<PathBuf>,
 }
 
 pub(crate) struct Inner {
@@ -58,15 +66,15 @@ pub(crate) struct Inner {
     pub backing: Backing,
     pub models: Arc<EnvModels>,
     pub sources: Sources,
-    /// What agents learned.
+    /// The experiences of agents.
     #[cfg(feature = "home")]
     pub memory: Option<Memory>,
-    /// What only a host from a home has.
+    /// The state that only a host from a home has.
     #[cfg(feature = "home")]
     pub from_home: FromHome,
     /// The skills, if it has any.
     pub shelf: Option<Shelf>,
-    /// The MCP servers that are connected to its tools; they end with the host.
+    /// The connected MCP servers. They end with the host.
     #[cfg(feature = "mcp")]
     pub servers: Mutex<Option<Connected>>,
 }
@@ -74,7 +82,7 @@ pub(crate) struct Inner {
 /// Where traces are stored, and the folders of Mainpath's own.
 #[derive(Clone)]
 pub(crate) enum Backing {
-    /// In files, with sessions and an index beside them.
+    /// In files, with sessions and an index.
     Files(Logs),
     /// In memory, or in a store of the caller's.
     Store {
@@ -92,7 +100,7 @@ impl std::fmt::Debug for Host {
 }
 
 impl Host {
-    /// The same host for somebody else who has the same traces: what is sent, approved and answered by it bears this name.
+    /// Returns the same host acting for another principal of the same tenant, whose name is recorded with messages, approvals and answers.
     pub fn acting_as(&self, who: Principal) -> Host {
         Host { inner: Arc::clone(&self.inner), scope: Scope { principal: who, ..self.scope.clone() } }
     }
@@ -138,7 +146,7 @@ impl Host {
         }
     }
 
-    /// Errors: no agent can be run by this host, as a tool or a channel to people is configured that cannot be used.
+    /// Checks that the host can run agents. Errors: a configured tool or channel to people cannot be used.
     pub fn check_usable(&self) -> Result<(), Error> {
         #[cfg(feature = "home")]
         self.inner.from_home.check_usable()?;
@@ -150,7 +158,7 @@ impl Host {
         TraceStore::new(self.store(), self.scope(), trace)
     }
 
-    /// Where rules come from.
+    /// The sources of rules.
     pub fn sources(&self) -> &Sources {
         &self.inner.sources
     }
@@ -185,14 +193,14 @@ impl Host {
         matches!(place, None | Some(ModelPlace::Provider)) || configured.any(|known| known.trim() == model.trim())
     }
 
-    /// What specs are made from, under these rules of the caller.
+    /// The inputs for specs, with these rules of the caller.
     pub(crate) fn spec_inputs<'a>(&'a self, rules: &'a RunRules) -> SpecInputs<'a> {
         let keys = self.models();
         let (home, tools, skills) = (self.home(), self.tools(), self.skills());
         SpecInputs { home, tools, skills, models: keys.registry(), rules, keys }
     }
 
-    /// What is known of models and their providers.
+    /// The registry of models and providers.
     pub fn registry(&self) -> &Registry {
         self.models().registry()
     }
@@ -225,24 +233,22 @@ impl Host {
 
     /// Keeps connected MCP servers until the host ends or [`Host::close_servers`] is called.
     #[cfg(feature = "home")]
-    pub(crate) fn keep_servers(&self, servers: Mcp, by: (PathBuf, Option<PathBuf>)) {
-        *self.connected() = Some(Connected { servers: Arc::new(servers), by: Some(by) });
+    pub(crate) fn keep_servers(&self, servers: Mcp, place: ServerPlace) {
+        *self.connected() = Some(Connected { servers: Arc::new(servers), place: Some(place) });
     }
 
-    /// Returns true if the servers that are connected are those of this folder and this file of a run.
+    /// Returns true if the servers of this place are connected.
     #[cfg(feature = "home")]
-    pub(crate) fn has_servers_of(&self, folder: &Path, run_file: Option<&Path>) -> bool {
-        let connected = self.connected();
-        let by = connected.as_ref().and_then(|connected| connected.by.as_ref());
-        by.is_some_and(|(known, file)| known == folder && file.as_deref() == run_file)
+    pub(crate) fn has_servers_of(&self, place: &ServerPlace) -> bool {
+        self.connected().as_ref().is_some_and(|connected| connected.place.as_ref() == Some(place))
     }
 
-    /// The MCP servers that are connected to its tools, if any are.
+    /// The connected MCP servers, if there are any.
     pub(crate) fn servers(&self) -> Option<Arc<Mcp>> {
         self.connected().as_ref().map(|connected| Arc::clone(&connected.servers))
     }
 
-    /// Ends the MCP servers that are connected to its tools, and waits until they have ended.
+    /// Ends the connected MCP servers and waits until their processes have exited.
     pub async fn close_servers(&self) {
         let connected = self.connected().take();
         if let Some(Connected { servers, .. }) = connected {

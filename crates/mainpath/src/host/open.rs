@@ -57,7 +57,7 @@ impl Host {
         let mut home = Home::find()?;
         home.workspaces.extend_from_slice(&options.workspaces);
         let logs = match options.read_only {
-            // What is wrong in the configuration is an error here as well.
+            // Errors of the configuration are not ignored here.
             true => Logs::look(|_| {})?.with_home(Arc::new(home)),
             false => Logs::open_in(home)?,
         };
@@ -83,7 +83,7 @@ impl Host {
         if memory.lookup.meaning.is_some() && memory.shown.is_some() {
             offer(&tools, &memory.lookup, system_clock);
         }
-        // One that cannot be used might have any name; that is told first.
+        // A tool that cannot be used may have any name, and is reported before wrong names.
         if unready.is_empty() {
             let names: Vec<String> = tools.specs().into_iter().map(|tool| tool.name).collect();
             let optional = OPTIONAL.iter().map(|tool| tool.name);
@@ -135,7 +135,7 @@ impl Host {
             models,
             sources,
             memory: Some(memory),
-            from_home: FromHome { unusable, no_sandbox, checked },
+            from_home: FromHome { unusable, checked },
             shelf,
             servers: Mutex::default(),
         }))
@@ -145,7 +145,7 @@ impl Host {
         self.check_usable().map(|()| self)
     }
 
-    /// Has the next run with these rules use them as they were checked. Later ones load them anew.
+    /// Makes the next run with these rules use them without loading them. Later runs load them again.
     pub fn use_checked(&self, rules: Checked) {
         *self.inner.from_home.checked.lock().unwrap_or_else(PoisonError::into_inner) = Some(rules);
     }
@@ -153,7 +153,7 @@ impl Host {
     /// A line about commands that `--yes` would allow, where the sandbox cannot be made on this machine.
     pub fn sandbox_note(&self) -> Option<String> {
         let missing = launcher::own().support().missing()?;
-        Some(match self.inner.from_home.no_sandbox {
+        Some(match self.runtime().config().launcher.may_run_open() {
             true => format!("commands run without a sandbox: {missing}"),
             false => format!(
                 "commands are not run unless you approve each of them: {missing}; --no-sandbox runs them without a sandbox"
@@ -161,17 +161,17 @@ impl Host {
         })
     }
 
-    /// What agents learned; `None` if the host has no place for it.
+    /// The experiences of agents; `None` if the host stores none.
     pub fn experiences(&self) -> Option<&Arc<Experiences>> {
         self.inner.memory.as_ref().map(|memory| &memory.lookup.known)
     }
 
-    /// How that is looked up.
+    /// The lookup of experiences.
     pub(crate) fn lookup(&self) -> Option<&Lookup> {
         self.inner.memory.as_ref().map(|memory| &memory.lookup)
     }
 
-    /// A new trace's first message with what earlier work says about it, at its end.
+    /// Appends the experiences that fit a new trace's first message.
     pub(crate) async fn with_experience(&self, mail: Mail) -> Experienced {
         match &self.inner.memory {
             Some(Memory { lookup, shown: Some(most) }) => with_experience(lookup, *most, mail).await,
@@ -179,7 +179,7 @@ impl Host {
         }
     }
 
-    /// Prepares the host to take names of models from callers: keys of this machine then go only to known providers and to the servers of
+    /// Prepares the host to accept names of models from callers: keys of this machine then go only to known providers and to the servers of
     /// the models that the owner configured or typed (`typed`), never to an address that a caller names.
     pub fn bind_keys(&self, typed: Option<&str>) {
         let set = env("MAINPATH_MODEL");
@@ -211,7 +211,7 @@ fn memory(home: &Home) -> Memory {
     Memory { lookup: Lookup::by_words(known), shown }
 }
 
-/// What agents learned, looked up by meaning as well where the configuration has that.
+/// Adds lookup by meaning to the experiences, if it is configured.
 fn with_meaning(
     memory: Memory,
     home: &Home,
@@ -225,7 +225,7 @@ fn with_meaning(
     Ok(Memory { lookup: Lookup { meaning: Some(Arc::new(meaning)), ..memory.lookup }, ..memory })
 }
 
-/// What the configuration wants asked or told along the way. Errors: one of its hooks cannot be used.
+/// The hooks of the configuration. Errors: a hook cannot be used.
 fn hooks(
     logs: &Logs,
     client: &Client,

@@ -1,33 +1,19 @@
-//! What tests, plays and runs that are decided again use of a host.
+//! Parts of a host for tests, playback and what-if runs.
 
 use super::{FromHome, Host, Inner};
 use crate::children::ChildSpecFactory;
-use crate::trace::ReadTrace;
-use mainpath_core::{Bodies, State};
 use mainpath_runtime::{Config, EnvModels, Models, Runtime};
-use mainpath_store::{ReadLog, ScopedStore};
+use mainpath_store::ScopedStore;
 use mainpath_tools::Tools;
-use mainpath_types::TraceId;
 use std::sync::{Arc, Mutex};
 
 impl Host {
-    /// The store, as whoever asks uses it.
+    /// The store in the scope of this host.
     pub(crate) fn scoped(&self) -> ScopedStore<'_> {
         ScopedStore::new(self.store(), self.scope())
     }
 
-    /// A trace that was read here, with where it lies.
-    pub(crate) fn read_trace<'a>(
-        &'a self,
-        trace: &'a TraceId,
-        log: &'a ReadLog,
-        state: &'a State,
-        bodies: &'a (dyn Bodies + Send + Sync),
-    ) -> ReadTrace<'a> {
-        ReadTrace { store: self.store(), scope: self.scope(), trace, log, state, bodies }
-    }
-
-    /// The same host with other tools and models, without servers and skills of its own.
+    /// Returns a host on the same store with other tools and models, without MCP servers and skills.
     pub(crate) fn with_parts(&self, tools: Tools, models: Arc<EnvModels>) -> Host {
         let children = Arc::new(ChildSpecFactory {
             home: Arc::clone(self.inner.backing.home()),

@@ -160,7 +160,7 @@ impl Trace {
     }
 
     /// Continues after a crash, a stop, a limit or an approval, and follows that. An answer that was cut off at the output limit is
-    /// finished. A run that was stopped, and that nobody has ended yet, is ended first. Errors: nothing is left to do, which may be since another has continued it meanwhile; [`Trace::outcome`] says how that
+    /// finished. A stopped run that no process drives is ended first. Errors: nothing is left to do, which may be since another has continued it meanwhile; [`Trace::outcome`] says how that
     /// ended.
     pub async fn resume(&self) -> Result<Run, Error> {
         self.end_stopped().await?;

@@ -1,4 +1,4 @@
-//! Runs that are stopped: also those whose process is gone.
+//! Stopping runs, including runs whose process has exited.
 
 use crate::trace::Read;
 use crate::{Error, ErrorKind, Trace};
@@ -7,8 +7,8 @@ use mainpath_store::StoreError;
 use mainpath_types::{FinishReason, MailId};
 
 impl Trace {
-    /// Ends the run that goes on, or is about to begin, at its next checkpoint, and hooks that are still called at its end; where no process
-    /// drives it, at once. Errors: nothing is running.
+    /// Ends the active or queued run at its next checkpoint, together with its `run_end` hooks. If no process drives the trace, the run ends
+    /// at once. Errors: nothing is running.
     pub async fn stop_run(&self) -> Result<(), Error> {
         let read = self.look().await?;
         let state = &read.state;
@@ -24,15 +24,15 @@ impl Trace {
         self.end_stopped().await
     }
 
-    /// Returns true if a process calls the hooks at the end of the last run, as far as that is known of another process: that it drives the trace.
+    /// Returns true if the `run_end` hooks of the last run are being called. Of another process it is only known that it drives the trace.
     async fn is_ending(&self) -> Result<bool, Error> {
         let (runtime, scope) = (self.host().runtime(), self.host().scope());
         let is_here = runtime.is_ending(scope, self.id());
         Ok(is_here || !self.goes_on_here() && self.host().at(self.id()).driver().await?.is_some())
     }
 
-    /// Ends a run that somebody stopped and that no process drives any more: the stop was for that run, and not for what continues the trace
-    /// now. Errors: the log cannot be read or written.
+    /// Ends a run that was stopped and that no process drives any more, so that the stop does not apply to the run that continues the trace.
+    /// Errors: the log cannot be read or written.
     pub async fn end_stopped(&self) -> Result<(), Error> {
         if self.id().elsewhere().is_some() {
             return Ok(());
@@ -46,7 +46,7 @@ impl Trace {
         if read.log.read_only() || is_driven {
             return Ok(());
         }
-        // No mail has the number 0: then what the log has already said is carried out, and nothing is read.
+        // No message has the number 0: the driver then finishes the stop that is in the log, and reads no message.
         let stop = match run.closing {
             Some(FinishReason::Stopped) => Some(0),
             _ => self.unread_stop(&read).await?,
@@ -64,7 +64,7 @@ impl Trace {
         }
     }
 
-    /// The stop that nobody has read, if there is one.
+    /// Returns the stop that no process has read, if there is one.
     async fn unread_stop(&self, read: &Read) -> Result<Option<MailId>, Error> {
         let cursor = &read.state.log.mail;
         let mail = self.host().at(self.id()).mail(cursor.upto).await?;

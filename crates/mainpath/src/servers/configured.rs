@@ -2,6 +2,7 @@
 
 use super::caged::{Caged, redact};
 use crate::agent::{tools_now, without_denied};
+use crate::host::ServerPlace;
 use crate::{Error, Host, Logs, launcher, spec_of};
 use mainpath_mcp::{Around, ConfigError, Configured, Mcp, SEARCH_ABOVE, Servers, State, Times, Trust};
 use mainpath_runtime::Mail;
@@ -37,7 +38,8 @@ pub async fn connect<E: From<Error>>(
     ends: impl Future<Output = E>,
     tell: impl Fn(&str) + Send + Sync + Clone + 'static,
 ) -> Result<(), E> {
-    if host.has_servers_of(workspace, run_file) {
+    let place = ServerPlace { workspace: workspace.into(), run_file: run_file.map(Path::to_path_buf) };
+    if host.has_servers_of(&place) {
         return Ok(());
     }
     let Some(logs) = host.logs() else { return Ok(()) };
@@ -70,7 +72,7 @@ pub async fn connect<E: From<Error>>(
             State::Ready { .. } | State::Disabled => {}
         }
     }
-    host.keep_servers(mcp, (workspace.into(), run_file.map(Path::to_path_buf)));
+    host.keep_servers(mcp, place);
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use crate::agent::{ModeFor, check_model, with_words};
 use crate::event::RunEvent;
 use crate::recorded::{CallStep, Consent, Played, RecordedStep, steps};
 use crate::trial::mark_live_test;
-use crate::what_if::{HeldCopy, OnlyInCopy, Original, REFUSED, StopWork, copied_host, copy_as_it_was, sweep};
+use crate::what_if::{HeldCopy, OnlyInCopy, Original, REFUSED, StopWork, copy_as_it_was, sweep};
 use crate::{AgentOptions, Error, ErrorKind, Host, Outcome, Run, Trace};
 use futures_util::StreamExt;
 use mainpath_runtime::{Mail, Models, new_trace_id};
@@ -83,7 +83,7 @@ impl Host {
         sweep(&copies);
         self.check_usable()?;
         let models = Arc::clone(&self.inner.models);
-        let copied = copied_host(self, models, &Arc::new(OnlyInCopy::default()));
+        let copied = self.with_parts(self.tools().answered_by(Arc::new(OnlyInCopy::default())), models);
         let lanes = Lanes { host: self, tests, copied, copies };
         let times = tests.times.max(1);
         let all = names.iter().flat_map(|name| (0..times).map(move |_| name));

@@ -433,7 +433,6 @@ impl Trace {
     }
 
     pub(super) fn of<'a>(&'a self, read: &'a Read) -> ReadTrace<'a> {
-        let Read { log, state, .. } = read;
-        ReadTrace { store: self.host.store(), scope: self.host.scope(), trace: &self.id, log, state, bodies: read }
+        read.at(self.host.at(&self.id))
     }
 }

@@ -48,6 +48,11 @@ impl Read {
         Ok(Read { log, state, made })
     }
 
+    /// The trace as it was read from this store.
+    pub fn at<'a>(&'a self, TraceStore { store, scope, trace }: TraceStore<'a>) -> ReadTrace<'a> {
+        ReadTrace { store, scope, trace, log: &self.log, state: &self.state, bodies: self }
+    }
+
     /// The same as it was after an event.
     pub fn up_to(self: &Arc<Read>, last: EventId) -> Arc<Read> {
         if self.log.events.last().is_none_or(|event| event.id <= last) {

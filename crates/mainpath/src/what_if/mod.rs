@@ -5,7 +5,6 @@
 
 mod answers;
 mod change;
-mod copied;
 mod folder;
 mod held;
 mod lane;
@@ -20,6 +19,5 @@ pub use repeated::RepeatedOutcome;
 pub use run::WhatIfOutcome;
 
 pub(crate) use answers::{OnlyInCopy, REFUSED};
-pub(crate) use copied::copied_host;
 pub(crate) use folder::{Original, copy_as_it_was};
 pub(crate) use held::{HeldCopy, sweep};

@@ -2,7 +2,6 @@
 
 use super::answers::OnlyInCopy;
 use super::change::{WhatIf, asks_the_same, spec_at};
-use super::copied::copied_host;
 use super::folder::{Original, copy_as_it_was, to};
 use super::held::{HeldCopy, sweep};
 use super::lane::LaneFigures;
@@ -92,7 +91,7 @@ impl Host {
             return Err(Error::new(ErrorKind::Refused, why));
         }
         let mut recording = recording(at, &read, what.at).await.map_err(refused)?;
-        let of = self.read_trace(from, &read.log, &read.state, &read);
+        let of = read.at(at);
         let reached = of.reached(what.at)?;
         let old = match what.at {
             // The one that its first run began with.
@@ -308,7 +307,7 @@ impl Again<'_> {
         sweep(&folders);
         let held = HeldCopy::begin(&folders, &id)?;
         let folder = held.folder().to_path_buf();
-        let of = host.read_trace(self.from, &self.read.log, &self.read.state, self.read);
+        let of = self.read.at(host.at(self.from));
         let restore = Restore::new(of, to(after), host.home().protected())?;
         let original = Original::new(Path::new(&old.workspace), host.home())?;
         outcome.not_restored = copy_as_it_was(original, &folder, restore, host.scoped(), &what.stop).await?;
@@ -321,7 +320,7 @@ impl Again<'_> {
         }
         let answers = Arc::new(OnlyInCopy { live: what.live, ..OnlyInCopy::default() });
         host.check_usable()?;
-        let copied = copied_host(host, models, &answers);
+        let copied = host.with_parts(host.tools().answered_by(Arc::clone(&answers) as _), models);
         let (scope, mut spec) = (host.scope(), self.spec(old, &folder));
         spec.limits = limits;
         copied.runtime().fork(scope, self.from, after, &id).await?;
@@ -383,7 +382,7 @@ impl Again<'_> {
         if is_said {
             return Ok(limits);
         }
-        let of = self.host.read_trace(self.from, &self.read.log, &self.read.state, self.read);
+        let of = self.read.at(self.host.at(self.from));
         let reached = of.reached(after)?;
         let mut state = State::new(self.from.clone());
         let events = &self.read.log.events;

@@ -125,8 +125,12 @@ impl Driver {
                 pending::<()>().await;
             };
             tokio::select! {
-                // A hook that says no here says it to nobody.
-                _ = hooks.call(point, None, &mut said, |_, _, _| {}) => {}
+                called = hooks.call(point, None, &mut said, |_, _, _| {}) => {
+                    // It is too late to forbid anything. A failure is reported all the same.
+                    if let Err(forbidden) = called {
+                        hooks.notices.tell(&forbidden.reason);
+                    }
+                }
                 () = ends => {}
             }
         }

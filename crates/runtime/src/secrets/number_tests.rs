@@ -11,7 +11,7 @@ struct NumberFormat {
     /// Bytes in a line.
     line: usize,
     number: fn(u64) -> String,
-    /// What is before a line, by the place of its first byte.
+    /// The text before a line, by the position of its first byte.
     address: fn(usize) -> String,
 }
 

@@ -80,7 +80,7 @@ impl Reader {
     }
 }
 
-/// What a text holds.
+/// The values found in a text.
 #[derive(Default)]
 pub(super) struct Numbered {
     /// The pattern of each value that was found, where it begins, and what is known of it.
@@ -97,7 +97,7 @@ struct Search<'a> {
     /// The text goes on.
     more: bool,
     readers: Vec<Reader>,
-    /// Whether the readers have read anything since the last end.
+    /// True if the readers hold any numbers.
     has_numbers: bool,
     came: Numbered,
 }
@@ -213,7 +213,7 @@ impl Search<'_> {
         }
     }
 
-    /// What follows continues nothing.
+    /// Ends what the readers hold: the next number does not continue it.
     fn end(&mut self) {
         if !std::mem::take(&mut self.has_numbers) {
             return;

@@ -108,7 +108,7 @@ pub(crate) struct Handle {
     /// Counts the wakes, so that none is missed while the driver parks.
     pub wakes: AtomicU64,
     driving: AtomicBool,
-    /// Whether hooks at the end of a turn or a run are being called.
+    /// True while hooks at the end of a turn or a run are being called.
     ending: AtomicBool,
     pub phase: watch::Sender<Phase>,
     /// What became known and could not be written before its driver gave up. It is written first of all when the trace is

@@ -6,6 +6,7 @@ mod cancelling;
 mod children;
 mod context_hooks;
 mod crashes;
+mod end_hooks;
 mod foreign;
 mod full_disk;
 mod held;
