@@ -59,8 +59,9 @@ build:
 ifeq ($(shell uname -s -m),Linux x86_64)
 DIST_LINK := -C link-arg=-Wl,--icf=all $(if $(shell command -v python3),-C linker=$(CURDIR)/tools/link_in_order.py)
 endif
+# ORDER names a `mainpath.order` of another build, to put functions into the same order.
 dist:
-	$(CARGO) rustc --profile dist --locked -p mainpath-cli --bin mainpath -- -C strip=symbols $(DIST_LINK)
+	MAINPATH_LINK_ORDER=$(ORDER) $(CARGO) rustc --profile dist --locked -p mainpath-cli --bin mainpath -- -C strip=symbols $(DIST_LINK)
 
 # Records when a target last passed; `make everything` prints it.
 define passed
@@ -227,10 +228,11 @@ packages-test:
 	$(CARGO) xtask package-check
 	$(passed)
 
-## Builds the program as it is handed out twice, in two folders, and compares the bytes.
+## Builds the program as it is handed out twice, in two folders, and compares the bytes. The second build gets the order of functions that
+## the first one has found.
 release-repro:
 	CARGO_TARGET_DIR=target/repro/one $(MAKE) dist
-	CARGO_TARGET_DIR=target/repro/two $(MAKE) dist
+	CARGO_TARGET_DIR=target/repro/two $(MAKE) dist ORDER=$(CURDIR)/target/repro/one/dist/mainpath.order
 	cmp target/repro/one/dist/mainpath target/repro/two/dist/mainpath
 	$(passed)
 

@@ -3,7 +3,10 @@
 
 A run calls a tenth of the program's functions, scattered over all of it, and the kernel maps what lies around each: most of the program.
 So it is linked, run with a breakpoint on each function (called.py), and linked again with those that were called in front, in the order of
-their first calls. Where that cannot be, it is linked as it came, and that is said.
+their first calls. If that fails, it is linked in the compiler's order, and the reason is printed.
+
+The order of first calls depends on threads, so two builds have two orders. The order is written beside the program as `mainpath.order`;
+`MAINPATH_LINK_ORDER` names such a file to link in the same order again.
 """
 
 import http.server
@@ -108,12 +111,16 @@ def main():
     arguments = sys.argv[1:]
     to = arguments[arguments.index("-o") + 1] if "-o" in arguments else None
     whole = [one for one in arguments if one not in ("-Wl,--strip-all", "-s")]
+    given = os.environ.get("MAINPATH_LINK_ORDER")
     try:
-        subprocess.run([LINKER, *whole], check=True)
+        if not given:
+            subprocess.run([LINKER, *whole], check=True)
         signal.signal(signal.SIGALRM, late)
         signal.alarm(LONGEST)
-        names = called(to)
+        names = pathlib.Path(given).read_text().split() if given else called(to)
         signal.alarm(0)
+        # `to` is in `deps`, and the program in the folder above.
+        pathlib.Path(to).parent.with_name("mainpath.order").write_text("\n".join(names) + "\n")
     except Exception as problem:
         print(f"linked without an order: {problem}", file=sys.stderr)
         return subprocess.run([LINKER, *arguments]).returncode
