@@ -15,7 +15,7 @@ pub enum Refusal {
     #[error("mailbox entry {0} has been consumed before")]
     MailConsumed(MailId),
     /// No run is going on.
-    #[error("nothing is running")]
+    #[error("no run is going on, or it has ended meanwhile")]
     NotRunning,
     /// A run is going on.
     #[error("it is running already")]

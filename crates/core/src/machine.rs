@@ -82,13 +82,19 @@ impl Machine {
             return Err(Refusal::MailConsumed(mail));
         }
         let kind = self.draw(&input.kind)?;
+        let mut batch = Vec::new();
+        if input.mail.is_some() && matches!(input.kind, InputKind::Stop { .. }) {
+            // What was held back until now begins, so that the stop ends it.
+            while let Some(kind) = self.next_step().filter(|_| self.state.run.is_none()) {
+                batch.push(self.advance(input, None, kind));
+            }
+        }
         let decided = match decide(&self.state, input.at, kind.as_ref().unwrap_or(&input.kind)) {
             Ok(events) => events,
             Err(Refusal::Busy) => return Err(Refusal::Busy),
             Err(refusal) if input.mail.is_some() => vec![MailRefused { problem: refusal.to_string() }.into()],
             Err(refusal) => return Err(refusal),
         };
-        let mut batch = Vec::new();
         for (index, kind) in decided.into_iter().enumerate() {
             let mail = input.mail.filter(|_| index == 0);
             batch.push(self.advance(input, mail, kind));

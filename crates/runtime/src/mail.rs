@@ -123,15 +123,18 @@ pub enum Mail {
 }
 
 /// Entries in the order in which they are read: the urgent ones first, and what is said for later after what is to be read
-/// now, as far as nobody has gone back or begun anew in between.
+/// now, as far as nobody has gone back or begun anew in between. `runs`: a run is going on. Otherwise a stop is read after the messages
+/// that came before it: they would begin the run that it is to end.
 pub(crate) fn in_order(
-    mut entries: Vec<mainpath_store::Mail>,
+    entries: Vec<mainpath_store::Mail>,
+    runs: bool,
 ) -> Vec<(serde_json::Result<Mail>, mainpath_store::Mail)> {
-    entries.sort_by_key(|entry| !entry.urgent);
     let read = |entry: mainpath_store::Mail| (serde_json::from_str::<Mail>(&entry.body), entry);
     let mut mail: Vec<_> = entries.into_iter().map(read).collect();
-    let moves =
-        |mail: &serde_json::Result<Mail>| matches!(mail, Ok(Mail::Clear | Mail::Continue | Mail::Rewind { .. }));
+    mail.sort_by_key(|(mail, entry)| !entry.urgent || !runs && matches!(mail, Ok(Mail::Stop)));
+    let moves = |mail: &serde_json::Result<Mail>| {
+        matches!(mail, Ok(Mail::Clear | Mail::Continue | Mail::Rewind { .. } | Mail::Stop))
+    };
     let later =
         |mail: &serde_json::Result<Mail>| matches!(mail, Ok(Mail::Message { mode, .. }) if *mode != MessageMode::Steer);
     mail.chunk_by_mut(|(a, _), (b, _)| !moves(a) && !moves(b))

@@ -56,6 +56,21 @@ fn an_urgent_entry_overtakes_and_the_ones_it_passed_are_still_read() {
 }
 
 #[test]
+fn a_stop_ends_the_run_that_messages_read_with_it_would_begin() {
+    let mut agent = Agent::new(no_limits());
+    let message = Input { more: true, ..entry(1, mail(MessageMode::Message, "do it")) };
+    agent.offer(&message).unwrap();
+    agent.offer(&entry(2, stop())).unwrap();
+    assert_eq!(stamps(&agent), [("message_queued", 1), ("run_closing", 2)]);
+    let kinds: Vec<&str> = agent.log.iter().map(|event| event.kind.name()).collect();
+    assert_eq!(kinds[kinds.len() - 4..], ["message_queued", "run_started", "run_closing", "run_finished"]);
+    assert!(agent.state().queues.held, "the message waits");
+    // Now there is nothing left to end.
+    let shown = agent.offer(&entry(3, stop()));
+    assert_eq!(shown, Ok(vec!["mail_refused".to_string()]));
+}
+
+#[test]
 fn an_entry_that_comes_while_a_batch_is_uncommitted_is_not_consumed() {
     let mut agent = Agent::new(no_limits());
     agent.machine.handle(&Input::new(1_000, mail(MessageMode::Message, "do it"))).unwrap();

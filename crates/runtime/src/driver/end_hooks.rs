@@ -133,6 +133,11 @@ impl Driver {
                 }
                 () = ends => {}
             }
+            if cancel.is_cancelled() {
+                notices.tell(
+                    "hooks at the end were ended before they had finished: the run was stopped, or its time was up",
+                );
+            }
         }
     }
 }

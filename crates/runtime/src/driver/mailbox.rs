@@ -35,7 +35,7 @@ impl Driver {
         let after = known.upto;
         let mut mail = self.trace_store().mail(after).await?;
         mail.retain(|entry| !self.machine.state().log.mail.has(entry.id));
-        let mut mail = in_order(mail);
+        let mut mail = in_order(mail, self.machine.state().run.is_some());
         if let Some(only) = self.mail.only {
             // What was said before a clear goes with it; whatever else waits goes on waiting.
             let clears = mail.iter().any(|(mail, entry)| entry.id == only && matches!(mail, Ok(Mail::Clear)));

@@ -2,7 +2,7 @@
 //!
 //! A number is 1, 2, 4 or 8 bytes of a little-endian machine. Which it is, in which base, and whether the first number of a line is an address
 //! depends on the program and its options, so each way of reading has its own [`Reader`], and all of them read the text in one pass.
-//! A secret has no byte 0: in most ways of reading, ordinary numbers end what was read so far.
+//! A byte that is in no secret ends what was read so far, so most numbers cost little.
 
 use super::look::{Look, SHORTEST};
 use aho_corasick::AhoCorasick;
@@ -96,6 +96,8 @@ struct Search<'a> {
     text: &'a [u8],
     /// The text goes on.
     more: bool,
+    /// The bytes that are in any value. Every other byte ends what was read so far.
+    bytes: [bool; 256],
     readers: Vec<Reader>,
     /// True if the readers hold any numbers.
     has_numbers: bool,
@@ -119,8 +121,11 @@ pub(super) fn numbered(
     let readers = ways.flat_map(|(base, width)| {
         [false, true].map(|skips_first| Reader { base, width, skips_first, bytes: Vec::new(), places: Vec::new() })
     });
+    let mut bytes = [false; 256];
+    plain.iter().flat_map(|(_, value)| value).for_each(|byte| bytes[usize::from(*byte)] = true);
+    let readers = readers.collect();
     let mut search =
-        Search { values, plain, text, more, readers: readers.collect(), has_numbers: false, came: Numbered::default() };
+        Search { values, plain, text, more, bytes, readers, has_numbers: false, came: Numbered::default() };
     search.read(at);
     search.came
 }
@@ -198,7 +203,7 @@ impl Search<'_> {
             match bytes {
                 Some(bytes) => {
                     for byte in &bytes[..width] {
-                        if *byte == 0 {
+                        if !self.bytes[usize::from(*byte)] {
                             self.end_reader(at);
                             continue;
                         }
@@ -223,10 +228,12 @@ impl Search<'_> {
 
     fn end_reader(&mut self, at: usize) {
         let Some(Reader { bytes, places, .. }) = self.readers.get_mut(at) else { return };
-        let (bytes, places) = (std::mem::take(bytes), std::mem::take(places));
         if bytes.len() < SHORTEST {
+            bytes.clear();
+            places.clear();
             return;
         }
+        let (bytes, places) = (std::mem::take(bytes), std::mem::take(places));
         for found in self.values.find_overlapping_iter(&bytes) {
             let (start, end) = (places[found.start()].start, places[found.end() - 1].end);
             let line = line_end(self.text, end);

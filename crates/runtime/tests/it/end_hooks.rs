@@ -101,6 +101,29 @@ async fn a_stop_that_ends_a_hook_at_the_end_of_a_run_stops_no_later_run() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_stop_during_a_hook_at_the_end_of_a_run_holds_the_messages_sent_before_it() {
+    let hanging = HangingEnd::start(Brain::steps(&[]), 1, None).await;
+    hanging.is_called(1).await;
+    hanging.runtime.send(&local(), &id("t"), &Mail::message("more")).await.unwrap();
+    hanging.runtime.send(&local(), &id("t"), &Mail::Stop).await.unwrap();
+    let took = hanging.is_idle().await;
+    assert!(took <= Duration::from_secs(12), "{took:?}");
+    let log = hanging.place.inspect(&id("t")).await;
+    assert_eq!(reasons(&log), [FinishReason::Final, FinishReason::Stopped]);
+    assert_eq!(hanging.place.brain.requests().len(), 1, "the model is not asked");
+    // Whoever speaks again lets the message go that was held.
+    hanging.runtime.send(&local(), &id("t"), &Mail::message("and this")).await.unwrap();
+    for run in 3..=4 {
+        hanging.is_called(run).await;
+        hanging.runtime.send(&local(), &id("t"), &Mail::Stop).await.unwrap();
+    }
+    hanging.is_idle().await;
+    let log = hanging.place.inspect(&id("t")).await;
+    let ends = [FinishReason::Final, FinishReason::Stopped, FinishReason::Final];
+    assert_eq!(reasons(&log)[..3], ends);
+}
+
+#[tokio::test(start_paused = true)]
 async fn only_what_ends_a_run_ends_a_hook_at_its_end() {
     let hanging = HangingEnd::start(Brain::steps(&[]), 1, None).await;
     hanging.is_called(1).await;
