@@ -98,6 +98,8 @@ fn advised(line: String, remedy: Option<&Remedy>) -> String {
             let name = quoted(name);
             format!("{line}; read it with `mainpath agents show {name}`, then `mainpath agents trust {name}`")
         }
+        Some(Remedy::SayMore(trace)) => format!("{line}; continue with mainpath run --trace {trace} \"TASK\""),
+        Some(Remedy::ForkTrace(trace)) => format!("{line}; to continue from there in a copy: mainpath fork {trace}"),
         Some(Remedy::TrustSuite) => format!("{line}; read it, then add --trust"),
         Some(_) | None => line,
     }

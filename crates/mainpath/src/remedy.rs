@@ -1,6 +1,7 @@
 //! Typed advice for errors. Each interface turns it into its own commands.
 
 use mainpath_policy::ToolNameError;
+use mainpath_types::TraceId;
 
 /// Advice for an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +21,10 @@ pub enum Remedy {
     TrustSuite,
     /// Deny the tool by a rule.
     DenyTool,
+    /// Send this trace a message.
+    SayMore(TraceId),
+    /// Continue in a fork of this trace.
+    ForkTrace(TraceId),
 }
 
 impl Remedy {

@@ -185,10 +185,15 @@ impl AgentArgs {
 
 /// What happens to calls that need a person.
 pub fn mode(args: &AgentArgs, attended: bool) -> ApprovalMode {
-    match (args.yes, attended || args.park) {
-        (true, _) => ApprovalMode::Yes,
-        (false, true) => ApprovalMode::Ask,
-        (false, false) => ApprovalMode::Deny,
+    named_mode(args).unwrap_or(if attended { ApprovalMode::Ask } else { ApprovalMode::Deny })
+}
+
+/// What happens to them, as the command line says.
+pub fn named_mode(args: &AgentArgs) -> Option<ApprovalMode> {
+    match (args.yes, args.park) {
+        (true, _) => Some(ApprovalMode::Yes),
+        (false, true) => Some(ApprovalMode::Ask),
+        (false, false) => None,
     }
 }
 

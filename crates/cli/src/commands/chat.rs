@@ -9,7 +9,7 @@ use crate::exit::{Exit, Failure};
 use crate::runs::driven::{end_processes, warn};
 use crate::runs::follow::is_attended;
 use crate::runs::given::given;
-use crate::runs::go_on::{Outgoing, go_on, go_on_with, to_resume};
+use crate::runs::go_on::{Outgoing, go_on};
 use crate::runs::rules::opened;
 use crate::runs::signals::{Heard, Signals};
 use crate::runs::start::begin;
@@ -22,14 +22,15 @@ use crate::ui::term::screen;
 use crate::ui::text::{one_line, plain};
 use crate::ui::typed::{self, Typed};
 use clap::Args;
+use mainpath::Next;
 use mainpath::agent;
 use mainpath::agent::Task;
 use mainpath::agent::{check_model, find_model};
+use mainpath::core::{Continuation, how_to_continue};
 use mainpath::presets::check_kept;
-use mainpath::runtime::Mail;
-use mainpath::skills::{no_such_name, select_named};
+use mainpath::skills::no_such_name;
 use mainpath::spec_of;
-use mainpath::types::{FinishReason, MessageMode, RunRules, TraceId};
+use mainpath::types::{FinishReason, RunRules, TraceId};
 use std::path::Path;
 
 /// `mainpath chat`
@@ -272,7 +273,10 @@ impl Chat<'_> {
             return Ok(None);
         }
         if state.run.is_none() {
-            let reason = state.ended.reason.filter(|_| to_resume(&state).is_some());
+            let reason = state
+                .ended
+                .reason
+                .filter(|_| matches!(how_to_continue(&state), Continuation::Continue | Continuation::FinishAnswer));
             return Ok(reason.map(|reason| {
                 let what = match reason {
                     FinishReason::Stopped => "the last run was stopped".into(),
@@ -313,15 +317,8 @@ impl Chat<'_> {
     async fn say(&mut self, text: String) -> Result<Exit, Failure> {
         self.run.output.is_named = self.trace.is_some();
         if let Some(trace) = &self.trace {
-            let (log, ..) = self.app.logs.read(trace).await?;
-            let skill = match spec_of(&log) {
-                Some(spec) => select_named(&text, spec, self.app.host.skills())?,
-                None => None,
-            };
-            let (skill, text) = skill.map_or((None, text), |(skill, rest)| (Some(skill), rest));
-            let said = Mail::say(MessageMode::Message, text);
-            let said = Outgoing { skill, mail: Some(said), waits: false };
-            return go_on_with(self.app, trace, &self.run.agent, &self.run.output, said).await;
+            let said = Outgoing::new(Next::Message(Task::new(text)), &self.run.agent);
+            return go_on(self.app, trace, &self.run.agent, &self.run.output, said).await;
         }
         // From then on the conversation has its own, but for what was asked for.
         let asked = std::mem::replace(&mut self.run.agent.model, self.model.clone());
@@ -333,16 +330,10 @@ impl Chat<'_> {
 
     /// Continues what is left open.
     async fn again(&mut self) -> Result<Exit, Failure> {
-        let Some(trace) = &self.trace else { return Ok(Exit::Ok) };
-        let (_, state, _) = self.app.logs.read(trace).await?;
-        self.go_on(to_resume(&state)).await
-    }
-
-    /// Continues the conversation.
-    async fn go_on(&mut self, mail: Option<Mail>) -> Result<Exit, Failure> {
         self.run.output.is_named = true;
         let Some(trace) = &self.trace else { return Ok(Exit::Ok) };
-        go_on(self.app, trace, &self.run.agent, &self.run.output, mail).await
+        let said = Outgoing::new(Next::Rest, &self.run.agent);
+        go_on(self.app, trace, &self.run.agent, &self.run.output, said).await
     }
 
     /// Says what a run was left with. Gives the exit code where somebody has ended it at once: then the chat is over as well.

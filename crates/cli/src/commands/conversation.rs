@@ -8,16 +8,16 @@ use crate::runs::attach::{attach, check_allowed};
 use crate::runs::driven::warn;
 use crate::runs::follow::is_attended;
 use crate::runs::given::given;
-use crate::runs::go_on::go_on;
+use crate::runs::go_on::{Outgoing, go_on};
 use crate::runs::held::{mirror, tell, turn};
 use crate::runs::rules::opened;
 use crate::runs::task::{has_input, read_all, with_attached};
 use crate::ui::text::{one_line, were};
+use mainpath::Next;
 use mainpath::agent::ImportedConversation;
 use mainpath::agent::{self, Task, choose_model};
 use mainpath::media::check;
 use mainpath::providers::history::Loose;
-use mainpath::runtime::Mail;
 use mainpath::sessions::Held;
 use mainpath::types::{Part, Role, Source};
 use std::path::Path;
@@ -76,8 +76,8 @@ pub async fn run(mut args: RunArgs, file: &Path) -> Result<Exit, Failure> {
     if let (Some(held), Some(session)) = (&held, &mut session) {
         held.point(session, &trace)?;
     }
-    let mail = task.map_or(Mail::Continue, |task| with_attached(task, attached, &args.output).message());
-    let done = go_on(&app, &trace, &agent, &args.output, Some(mail)).await;
+    let next = task.map_or(Next::Rest, |task| Next::Message(with_attached(task, attached, &args.output)));
+    let done = go_on(&app, &trace, &agent, &args.output, Outgoing::new(next, &agent)).await;
     if let (Some(held), Some(session)) = (&held, &session) {
         mirror(held, &app, session).await;
     }

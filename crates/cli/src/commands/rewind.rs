@@ -7,15 +7,14 @@ use crate::args::point::{PointArgs, seq};
 use crate::commands::restore::{FilesArgs, before_going_on, held};
 use crate::commands::what_if::{WhatIfArgs, what_if};
 use crate::exit::{Exit, Failure};
-use crate::runs::go_on::{Outgoing, go_on, go_on_with, keep_mode_of};
+use crate::runs::go_on::{Outgoing, go_on};
 use crate::runs::rules::opened;
 use crate::ui::out::out;
 use clap::Args;
-use mainpath::runtime::Mail;
-use mainpath::skills::said;
+use mainpath::Next;
+use mainpath::agent::Task;
 use mainpath::spec_of;
 use mainpath::store::ReadLog;
-use mainpath::types::Part;
 use mainpath::types::Seq;
 
 /// `mainpath rewind`
@@ -96,9 +95,6 @@ pub async fn rewind(mut args: RewindArgs) -> Result<Exit, Failure> {
     let (log, state, bodies) = app.logs.read(&trace).await?;
     let of = app.logs.of(&trace, &log, &state, &bodies);
     let after = of.point(args.point.point())?;
-    if task.is_none() {
-        keep_mode_of(&mut args.agent, &log, &state, after);
-    }
     if after != Seq(0) && !state.tree.is_on_path(state.tree.head, after) {
         // A message of a side branch has no fork either.
         of.reached(after)?;
@@ -110,7 +106,7 @@ pub async fn rewind(mut args: RewindArgs) -> Result<Exit, Failure> {
     if after == Seq(0) && task.is_none() {
         return Err(Failure::usage("a rewind to before the first message needs a new task"));
     }
-    let (skill, task) = said_in(&app, &log, task)?;
+    check_named(&app, &log, task.as_deref())?;
     if before_going_on(&app, &trace, of, after, args.files, args.output.json).await? {
         return Ok(Exit::Ok);
     }
@@ -118,23 +114,25 @@ pub async fn rewind(mut args: RewindArgs) -> Result<Exit, Failure> {
     if task.is_none() && !args.output.json {
         eprintln!("· no task given, so the model answers message {after} of {trace} again");
     }
-    let parts = task.map(|task| vec![Part::text(task)]);
-    let said = Outgoing { skill, mail: Some(Mail::Rewind { after, parts }), waits: false };
-    go_on_with(&app, &trace, &args.agent, &args.output, said).await
+    let said = match task {
+        Some(task) => Outgoing::new(Next::Instead { after, task: Task::new(task) }, &args.agent),
+        None => Outgoing::same_task(Next::Again(after), &args.agent),
+    };
+    go_on(&app, &trace, &args.agent, &args.output, said).await
 }
 
 /// `mainpath regenerate`
-pub async fn regenerate(mut args: RegenerateArgs) -> Result<Exit, Failure> {
+pub async fn regenerate(args: RegenerateArgs) -> Result<Exit, Failure> {
     let app = opened(&args.agent)?;
     let trace = app.logs.find(args.trace.as_deref()).await?;
-    let (log, state, _) = app.logs.read(&trace).await?;
+    let (_, state, _) = app.logs.read(&trace).await?;
     let after = state.tree.head.ok_or_else(|| Failure::error(format!("{trace} has no messages yet")))?;
-    keep_mode_of(&mut args.agent, &log, &state, after);
-    go_on(&app, &trace, &args.agent, &args.output, Some(Mail::Rewind { after, parts: None })).await
+    let said = Outgoing::same_task(Next::Again(after), &args.agent);
+    go_on(&app, &trace, &args.agent, &args.output, said).await
 }
 
 /// `mainpath fork`
-pub async fn fork(mut args: ForkArgs) -> Result<Exit, Failure> {
+pub async fn fork(args: ForkArgs) -> Result<Exit, Failure> {
     let app = opened(&args.agent)?;
     let from = app.logs.find(Some(&args.trace)).await?;
     let (log, state, bodies) = app.logs.read(&from).await?;
@@ -149,9 +147,6 @@ pub async fn fork(mut args: ForkArgs) -> Result<Exit, Failure> {
         _ => of.point(args.point.point())?,
     };
     of.reached(at)?;
-    if args.task.is_none() {
-        keep_mode_of(&mut args.agent, &log, &state, at);
-    }
     if at == Seq(0) && args.task.is_none() && !args.no_run {
         return Err(Failure::usage("a fork before the first message needs a task"));
     }
@@ -165,8 +160,9 @@ pub async fn fork(mut args: ForkArgs) -> Result<Exit, Failure> {
     if args.files.files {
         held(&app.logs, &from)?;
     }
-    let (skill, task) = said_in(&app, &log, args.task)?;
-    let new = app.host.trace(&from).await?.fork(at).await?.id().clone();
+    check_named(&app, &log, args.task.as_deref())?;
+    let (task, whole) = (args.task, app.host.trace(&from).await?);
+    let new = whole.fork(at).await?.id().clone();
     before_going_on(&app, &new, of, at, args.files, args.output.json).await?;
     // Past the results of its calls, if it made any.
     let head = app.logs.read(&new).await?.1.tree.head.unwrap_or(Seq(0));
@@ -184,19 +180,24 @@ pub async fn fork(mut args: ForkArgs) -> Result<Exit, Failure> {
             if task.is_none() { "; no task given, so the model answers again (--no-run only copies)" } else { "" };
         eprintln!("mainpath: forked {from} at #{head}{why}{again}");
     }
-    let mail = match task {
-        Some(task) => Mail::message(task),
-        // Past the results of its calls, if it made any.
-        None => Mail::Rewind { after: at, parts: None },
+    let said = match task {
+        Some(task) => Outgoing::new(Next::Message(Task::new(task)), &args.agent),
+        // Past the results of its calls, if it made any. Calls are approved as in the run that is forked.
+        None => {
+            let mut said = Outgoing::same_task(Next::Again(at), &args.agent);
+            said.approvals = said.approvals.or(whole.approvals_of(at).await?);
+            said
+        }
     };
-    go_on_with(&app, &new, &args.agent, &args.output, Outgoing { skill, mail: Some(mail), waits: false }).await
+    go_on(&app, &new, &args.agent, &args.output, said).await
 }
 
-/// Reads a new task for a trace: the mail that loads the skill that it names, and the text. Errors: nothing has the name.
-fn said_in(app: &App, log: &ReadLog, task: Option<String>) -> Result<(Option<Mail>, Option<String>), Failure> {
-    let (Some(task), Some(spec)) = (task.clone(), spec_of(log)) else { return Ok((None, task)) };
-    let (skill, task) = said(task, spec, app.host.skills())?;
-    Ok((skill, Some(task)))
+/// Checks a new task for a trace. Errors: it begins with the `/NAME` of a skill or command that does not exist.
+fn check_named(app: &App, log: &ReadLog, task: Option<&str>) -> Result<(), Failure> {
+    if let (Some(task), Some(spec)) = (task, spec_of(log)) {
+        app.host.read_task(Task::new(task), spec)?;
+    }
+    Ok(())
 }
 
 /// A word as a shell reads it.

@@ -5,16 +5,15 @@ use crate::args::output::OutputArgs;
 use crate::args::run::RunArgs;
 use crate::commands::{conversation, elsewhere};
 use crate::exit::{Exit, Failure};
-use crate::runs::go_on::{closed, go_on, keep_mode, to_resume};
+use crate::runs::go_on::{Outgoing, go_on};
 use crate::runs::held::{mirror, turn};
 use crate::runs::rules::opened;
 use crate::runs::start::begin;
 use crate::runs::task::task;
-use crate::traces::mail::{says_first, unread};
+use crate::traces::mail::says_first;
 use clap::Args;
-use mainpath::core::{Continuation, how_to_continue};
+use mainpath::Next;
 use mainpath::sessions::Held;
-use mainpath::types::FinishReason;
 
 /// `mainpath resume`
 #[derive(Args, Debug)]
@@ -50,7 +49,7 @@ pub async fn run(mut args: RunArgs) -> Result<Exit, Failure> {
 }
 
 /// `mainpath resume`
-pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
+pub async fn resume(args: ResumeArgs) -> Result<Exit, Failure> {
     let app = opened(&args.agent)?;
     let mut trace = app.logs.find(args.trace.as_deref()).await?;
     let root = trace.root();
@@ -59,22 +58,10 @@ pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
         eprintln!("mainpath: {trace} was started by {root}, which is resumed");
         trace = root;
     }
-    let (log, state) = closed(&app, &trace).await?;
+    let (log, state, _) = app.logs.read(&trace).await?;
     if let Some(say) = says_first(&app.logs, &log, &state).await? {
         return Err(Failure::error(say));
     }
-    keep_mode(&mut args.agent, &log, &state);
-    let continuation = how_to_continue(&state);
-    let is_over = matches!(continuation, Continuation::Answered | Continuation::Empty);
-    if is_over && unread(&app.logs, &trace, &state).await?.is_empty() {
-        let how = match (continuation, state.ended.reason) {
-            (Continuation::Empty, _) => "has no messages",
-            (_, Some(FinishReason::Final)) => "ended with its final answer",
-            _ => "has answered its last message",
-        };
-        let how = format!("trace {trace} {how}; continue with mainpath run --trace {trace} \"TASK\"");
-        return Err(Failure::error(how));
-    }
-    let mail = to_resume(&state);
-    go_on(&app, &trace, &args.agent, &args.output, mail).await
+    let said = Outgoing::same_task(Next::Rest, &args.agent);
+    go_on(&app, &trace, &args.agent, &args.output, said).await
 }

@@ -15,6 +15,7 @@ use mainpath::skills::preloads;
 use mainpath::types::{FinishReason, Micros, Seq, TraceId};
 use mainpath::what_if::{LaneFigures, RepeatedOutcome, StopWork, WhatIf, WhatIfOutcome, spec_at};
 use serde_json::json;
+use std::path::Path;
 
 /// The width of the names of figures.
 const NAMES: usize = 12;
@@ -53,7 +54,7 @@ pub async fn what_if(
         app.host.prepare_model(model).await?;
     }
     let rules = old.rules.clone().with(&app.host.sources().run);
-    let rules = check_rules(app, &old.workspace, rules, as_json)?;
+    let rules = check_rules(app, Path::new(&old.workspace), rules, as_json)?;
     let mode = ModeFor { mode: old.mode, run: old.mode_for };
     let spec = app.host.changed(old, &agent.options()?, &rules, mode)?.unwrap_or_else(|| old.clone());
     let skills = if agent.skill.is_empty() { Vec::new() } else { preloads(&spec, app.host.skills())? };

@@ -2,7 +2,6 @@
 
 use crate::app::App;
 use crate::exit::Failure;
-use mainpath::runtime::Mail;
 use mainpath::types::{Spec, TraceId};
 use std::path::Path;
 
@@ -15,13 +14,9 @@ pub fn is_demo(app: &App, trace: &TraceId, folder: &str) -> bool {
     demo.canonicalize().unwrap_or(demo) == Path::new(folder)
 }
 
-/// The script answers nobody. Errors: somebody asks it, or what is to be answered came from elsewhere and has no model.
-pub fn check_asked(trace: &TraceId, spec: &Spec, is_demo: bool, mail: Option<&Mail>) -> Result<(), Failure> {
-    let asks = match mail {
-        Some(Mail::Continue) => !is_demo,
-        mail => mail.is_some(),
-    };
-    if !asks || spec.model != DEMO {
+/// Checks that there is a model to ask. Errors: it is the script of the demonstration, or the trace was imported and has no model.
+pub fn check_asked(trace: &TraceId, spec: &Spec, is_demo: bool) -> Result<(), Failure> {
+    if spec.model != DEMO {
         return Ok(());
     }
     let how = format!("mainpath run --trace {trace} --model MODEL \"TASK\"");

@@ -42,16 +42,22 @@ pub fn tell_sandbox(app: &App, mode: ApprovalMode, quiet: bool) {
 }
 
 /// Loads the rules of a run and prints warnings about them. The run then uses these rules without loading them again.
-pub fn check_rules(app: &App, workspace: &str, run: RunRules, quiet: bool) -> Result<Arc<Policy>, Failure> {
-    let policy = app.host.sources().load(workspace, &run)?;
-    if !quiet {
-        if let Some(note) = untrusted(&policy) {
-            eprintln!("mainpath: {note}");
-        }
-        let names = RuleNames::new(app.host.home(), app.host.tools(), Path::new(workspace), None);
-        names.warnings(&policy).iter().for_each(|line| eprintln!("! {}", plain(line)));
-    }
-    let policy = Arc::new(policy);
-    app.host.use_checked(Checked { workspace: workspace.into(), run, policy: Arc::clone(&policy) });
+pub fn check_rules(app: &App, workspace: &Path, run: RunRules, quiet: bool) -> Result<Arc<Policy>, Failure> {
+    let name = workspace.display().to_string();
+    let policy = Arc::new(app.host.sources().load(&name, &run)?);
+    tell_rules(app, workspace, &policy, quiet);
+    app.host.use_checked(Checked { workspace: name, run, policy: Arc::clone(&policy) });
     Ok(policy)
+}
+
+/// Prints warnings about the rules of a run.
+pub fn tell_rules(app: &App, workspace: &Path, policy: &Policy, quiet: bool) {
+    if quiet {
+        return;
+    }
+    if let Some(note) = untrusted(policy) {
+        eprintln!("mainpath: {note}");
+    }
+    let names = RuleNames::new(app.host.home(), app.host.tools(), workspace, None);
+    names.warnings(policy).iter().for_each(|line| eprintln!("! {}", plain(line)));
 }

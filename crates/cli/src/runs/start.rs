@@ -10,11 +10,12 @@ use crate::runs::demo::is_demo;
 use crate::runs::driven::{announce, connect, follow, warn};
 use crate::runs::follow::{Follow, is_attended};
 use crate::runs::given::given;
-use crate::runs::go_on::{Outgoing, go_on_with};
+use crate::runs::go_on::{Outgoing, go_on};
 use crate::runs::rules::{check_rules, tell_sandbox};
 use crate::runs::task::with_attached;
 use crate::traces::which::{name, rows};
 use crate::ui::text::{one_line, plain};
+use mainpath::Next;
 use mainpath::agent::{self, PreparedAgent, Task, choose_model, time_limit, unused_notes};
 use mainpath::named_sessions::Session;
 use mainpath::sessions::Held;
@@ -45,11 +46,10 @@ pub async fn begin(
         if let Some(spec) = spec_of(&log) {
             let model = args.agent.model.as_deref().unwrap_or(&spec.model);
             check_allowed(app, spec, &args.attach)?;
-            let (skill, task) = app.host.read_task(task, spec)?;
             let task = with_attached(task, attach(app.host.registry(), &args.attach, model)?, &args.output);
-            let mail = task.message();
-            let said = Outgoing { skill, mail: Some(mail), waits: args.session.is_some() && !args.no_wait };
-            return go_on_with(app, &trace, &args.agent, &args.output, said).await;
+            let waits = args.session.is_some() && !args.no_wait;
+            let said = Outgoing { waits, ..Outgoing::new(Next::Message(task), &args.agent) };
+            return go_on(app, &trace, &args.agent, &args.output, said).await;
         }
         if let Some(damage) = &log.damage {
             return Err(Failure::error(format!("the log is damaged: {damage}; nothing before that can be read")));
@@ -93,7 +93,7 @@ pub async fn begin(
         let limit = time_limit(&given.options, None, app.host.home());
         connect(app, &workspace, &args.agent, limit, &args.output).await?;
     }
-    check_rules(app, &workspace.display().to_string(), given.rules.clone(), args.output.json)?;
+    check_rules(app, &workspace, given.rules.clone(), args.output.json)?;
     let agent = app.host.agent(chosen.model).given(given).workspace(&workspace).approvals(mode).trace_id(trace.clone());
     let agent = if demo { agent.unnamed() } else { agent };
     let prepared = agent.prepare(with_attached(task, attached, &args.output)).await?;

@@ -38,10 +38,14 @@ impl Task {
     pub fn message(self) -> Mail {
         let is_alone = self.about.is_none() && self.attached.is_empty();
         let which = if is_alone { None } else { Some(u16::from(self.about.is_some())) };
+        Mail::Message { mode: MessageMode::Message, parts: self.parts(), typed: which }
+    }
+
+    /// The parts of the message.
+    pub(crate) fn parts(self) -> Vec<Part> {
         // Texts are joined by one line break, so this makes an empty line between the two.
         let about = self.about.map(|text| Part::text(format!("{text}\n")));
-        let parts = about.into_iter().chain([Part::text(self.typed)]).chain(self.attached).collect();
-        Mail::Message { mode: MessageMode::Message, parts, typed: which }
+        about.into_iter().chain([Part::text(self.typed)]).chain(self.attached).collect()
     }
 }
 

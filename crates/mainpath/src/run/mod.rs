@@ -1,6 +1,8 @@
 //! Following a run: its events as they happen, and how it ended.
 
 mod bound;
+#[cfg(feature = "home")]
+mod continuing;
 mod family;
 mod following;
 mod outcome;
@@ -10,6 +12,8 @@ mod seen;
 mod stopping;
 mod telling;
 
+#[cfg(feature = "home")]
+pub use continuing::{CheckedRun, Continuing, Next, PreparedRun};
 pub(crate) use outcome::Ended;
 pub use outcome::{Outcome, Status};
 pub use pending::{Unasked, WaitingCalls};
@@ -21,14 +25,14 @@ use crate::skills::{is_loaded, said};
 use crate::trace::{Point, Read};
 use crate::values::not_empty;
 use crate::watching::WatchFrom;
-use crate::{Error, ErrorKind, Trace, spec_of};
+use crate::{Error, ErrorKind, Remedy, Trace, spec_of};
 use bound::Bound;
 use family::Family;
 use following::{Finished, Follow, Followed, Following};
 use futures_util::{Stream, StreamExt};
-use mainpath_core::{Continuation, FINISH_ANSWER, how_to_continue};
+use mainpath_core::{Continuation, FINISH_ANSWER, State, how_to_continue};
 use mainpath_runtime::{Mail, Phase};
-use mainpath_types::{CallId, EventId, Part, Seq};
+use mainpath_types::{CallId, EventId, FinishReason, Part, Seq};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -174,18 +178,27 @@ impl Trace {
         if let Some(last) = self.host().at(self.id()).mail(state.log.mail.upto).await?.last() {
             return self.driven_on(log.head + 1, Bound::Mail(last.id)).await;
         }
-        let why = match how_to_continue(state) {
-            Continuation::Drive => return self.driven_on(log.head + 1, Bound::Next).await,
-            Continuation::Continue => return self.go_on(Mail::Continue).await,
-            Continuation::FinishAnswer => return self.go_on(Mail::message(FINISH_ANSWER)).await,
+        match self.rest(state) {
+            Ok(None) => self.driven_on(log.head + 1, Bound::Next).await,
+            Ok(Some(mail)) => self.go_on(mail).await,
             // The same request, made again: what it began has ended.
-            Continuation::Answered | Continuation::Empty if self.sent().await?.is_some() => {
-                return self.go_on(Mail::Continue).await;
-            }
-            Continuation::Answered => "its last message has its answer",
-            Continuation::Empty => "nothing is said in it",
+            Err(_) if self.sent().await?.is_some() => self.go_on(Mail::Continue).await,
+            Err(nothing) => Err(nothing),
+        }
+    }
+
+    /// The mail that does what is left to do; `None` if the trace only has to be driven. Errors: nothing is left to do.
+    fn rest(&self, state: &State) -> Result<Option<Mail>, Error> {
+        let why = match (how_to_continue(state), state.ended.reason) {
+            (Continuation::Continue, _) => return Ok(Some(Mail::Continue)),
+            (Continuation::FinishAnswer, _) => return Ok(Some(Mail::message(FINISH_ANSWER))),
+            (Continuation::Drive, _) => return Ok(None),
+            (Continuation::Empty, _) => "has no message yet",
+            (Continuation::Answered, Some(FinishReason::Final)) => "ended with its final answer",
+            (Continuation::Answered, _) => "has answered its last message",
         };
-        Err(Error::new(ErrorKind::Refused, format!("nothing is left to do in trace {}: {why}", self.id())))
+        let error = Error::new(ErrorKind::Refused, format!("trace {} {why}", self.id()));
+        Err(error.with_remedy(Remedy::SayMore(self.id().clone())))
     }
 
     /// Drives it on in this host, if there is anything to do and nobody does it; whoever is waited for wakes it from then on. Whether it is

@@ -214,7 +214,7 @@ async fn what_says_nothing_is_an_error_and_begins_nothing() {
         assert_eq!(error.unwrap_err().message(), "text is empty");
     }
     let nothing = trace.resume().await.map(drop).unwrap_err();
-    let line = format!("nothing is left to do in trace {}: its last message has its answer", trace.id());
+    let line = format!("trace {} ended with its final answer", trace.id());
     assert_eq!((nothing.kind(), nothing.message()), (ErrorKind::Refused, line.as_str()));
     assert_eq!(trace.events(1).await.unwrap().len(), before);
 }
