@@ -100,9 +100,11 @@ pub use presets::{Preset, Presets};
 pub use remedy::Remedy;
 #[cfg(feature = "home")]
 pub use rule_names::RuleNames;
+pub use run::{
+    Advice, EndedRun, Outcome, RequestLimit, Run, RunEnd, RunRecord, SaidInTurn, Status, Unasked, WaitingCalls, is_turn,
+};
 #[cfg(feature = "home")]
 pub use run::{CheckedRun, Continuing, Next, PreparedRun};
-pub use run::{Outcome, Run, RunRecord, SaidInTurn, Status, Unasked, WaitingCalls, is_turn};
 pub use trace::{Trace, spec_of};
 pub use watching::{Seen, WatchFrom, Watching};
 

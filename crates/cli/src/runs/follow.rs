@@ -5,9 +5,9 @@ use crate::args::output::OutputArgs;
 use crate::exit::{Exit, Failure};
 use crate::runs::signals::{Heard, Signals};
 use crate::runs::signed::sign_at_end;
-use crate::traces::asked::{approve_command, with_tool};
 use crate::traces::forget::forget_said;
 use crate::traces::wanted::{CallAt, Wanted};
+use crate::ui::advice::ended;
 use crate::ui::live::Watchers;
 use crate::ui::print::Printer;
 use crate::ui::prompt::Lines;
@@ -15,18 +15,16 @@ use crate::ui::say::to_output;
 use crate::ui::term::ink::Face;
 use crate::ui::term::markdown::Markdown;
 use crate::ui::term::{screen, spinner};
-use crate::ui::text::{money, number, plain};
+use crate::ui::text::plain;
 use crate::ui::written::written;
-use mainpath::core::{Bodies, Help, State, lacking, what_helps};
-use mainpath::runtime::{Live, Mail, Phase, Waiting, Watcher, views};
-use mainpath::spec_of;
+use mainpath::RunEnd;
+use mainpath::runtime::{Live, Mail, Phase, Waiting, Watcher};
 use mainpath::store::Store;
 use mainpath::store::put_private;
-use mainpath::types::{
-    ApprovalGranted, CallId, CallResolved, EventId, EventKind, FinishReason, Seq, Spec, TraceId, Usage,
-};
+use mainpath::types::{ApprovalGranted, CallId, CallResolved, EventId, EventKind, FinishReason, TraceId};
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, IsTerminal};
+use std::path::Path;
 use std::time::Instant;
 
 /// One run that is followed.
@@ -242,19 +240,20 @@ impl<'a> Follow<'a> {
     }
 
     async fn finish(mut self) -> Result<Exit, Failure> {
-        let (log, state, bodies) = self.app.logs.read(&self.trace).await?;
+        let end = self.app.host.trace(&self.trace).await?.run_end().await?;
         self.app.logs.write_views(&self.trace).await?;
         sign_at_end(&self.app.logs, &self.trace).await;
-        if state.tree.cleared > Seq(0) && state.tree.head.is_none() {
-            forget_said(&self.app.logs, &self.trace, false).await;
-            self.say(&format!(
-                "the conversation was cleared, so there is no answer; to start over: mainpath run --trace {} \"TASK\"",
-                self.trace
-            ));
-            return Ok(Exit::Interrupted);
-        }
-        let Some(end) = views::ending(self.app.logs.scoped(), &state, &bodies).await? else {
-            return Ok(Exit::Ok);
+        let end = match end {
+            RunEnd::Nothing => return Ok(Exit::Ok),
+            RunEnd::Cleared => {
+                forget_said(&self.app.logs, &self.trace, false).await;
+                self.say(&format!(
+                    "the conversation was cleared, so there is no answer; to start over: mainpath run --trace {} \"TASK\"",
+                    self.trace
+                ));
+                return Ok(Exit::Interrupted);
+            }
+            RunEnd::Ended(end) => end,
         };
         self.printer.end_line();
         // Standard output has what the model said, and nothing else.
@@ -264,38 +263,15 @@ impl<'a> Follow<'a> {
             eprintln!("{}", plain(end.answer.trim_end()));
         }
         if let Some(file) = self.output.output.as_ref().filter(|_| end.is_said) {
-            // A folder that is not there is a slip.
-            let folder = file
-                .parent()
-                .filter(|folder| !folder.as_os_str().is_empty())
-                .map_or(Ok(()), |folder| folder.metadata().map(drop));
-            let put = folder.and_then(|()| put_private(file, format!("{}\n", end.answer.trim_end()).as_bytes()));
-            put.map_err(|error| {
-                Failure::error(format!("the answer cannot be written to {}: {error}", file.display()))
-            })?;
+            write_answer(file, &end.answer)?;
         }
-        if end.is_said
-            && let Some(waiting) = views::untaken_in_words(&state, &bodies)
-        {
-            self.say(&waiting);
+        if let Some(unapplied) = end.unapplied.as_ref().filter(|_| end.is_said) {
+            self.say(unapplied);
         }
         let failure = self.printer.failure.take().filter(|_| end.reason != FinishReason::Final);
-        if end.reason != FinishReason::Final {
-            let ended = match end.reason {
-                FinishReason::MaxOutput => "the answer was cut off at the model's output limit".into(),
-                FinishReason::Stopped => "stopped".into(),
-                reason => format!("the run ended: {}", reason.words()),
-            };
-            let why = failure.as_ref().map_or(ended, |failure| plain(&failure.message).replace('\n', " "));
-            let why = why.trim_end_matches(['.', ' ']);
-            let turns = log.events.iter().rev().find_map(|event| match &event.kind {
-                EventKind::RunFinished(data) => Some(data.turns),
-                _ => None,
-            });
-            match too_dear(&state, end.reason).filter(|_| turns == Some(0)) {
-                Some(line) => eprintln!("mainpath: {}: {line}", end.reason.words()),
-                None => eprintln!("mainpath: {why}; {}", next(&state, &bodies, spec_of(&log))),
-            }
+        if let Some(advice) = &end.advice {
+            let message = failure.as_ref().map(|failure| failure.message.as_str());
+            eprintln!("mainpath: {}", ended(&self.trace, end.reason, message, advice));
         }
         if let Some(error) = self.unheard.as_ref().filter(|error| error.kind() != ErrorKind::BrokenPipe) {
             return Err(self.unwritten(error));
@@ -333,76 +309,15 @@ impl<'a> Follow<'a> {
     }
 }
 
-/// What to do after a run has ended without an answer.
-fn next(state: &State, bodies: &dyn Bodies, spec: Option<&Spec>) -> String {
-    let trace = &state.trace;
-    let larger = match is_limited(state) {
-        true => format!("raise max_context_chars: mainpath resume {trace} --max-context-chars N (0: no limit)"),
-        false => format!("continue with a larger window: mainpath resume {trace} --model MODEL"),
-    };
-    match what_helps(state, bodies) {
-        Help::GoOn => format!("continue with mainpath resume {trace}"),
-        Help::Approve(call) => {
-            let by_person = state.calls.get(call).is_some_and(|row| row.is_denied_by_person(bodies));
-            format!("approve call {call}: {}", approve_command(trace, call, by_person))
-        }
-        Help::Allow(call) => {
-            format!("a rule denies call {call}; change the rules (mainpath policy list), then mainpath resume {trace}")
-        }
-        Help::Give(call) => {
-            let tool = state.calls.get(call).and_then(|call| lacking(call, bodies)).unwrap_or_default();
-            format!("{} is not among the tools of this run; to add it: {}", plain(tool), with_tool(trace, spec, tool))
-        }
-        Help::Shorten => format!(
-            "mainpath compact {trace} or mainpath rewind {trace}, then mainpath resume {trace}; or start over with /clear in the run"
-        ),
-        Help::Window => {
-            let what = if is_limited(state) { "max_context_chars" } else { "the window" };
-            format!("instructions and tools alone are larger than {what}: use fewer, or {larger}")
-        }
-        Help::Smaller { message, after, .. } => {
-            let instead = match after {
-                None => "mainpath run \"TASK\"".into(),
-                Some(after) => format!("mainpath rewind {trace} --to {after} \"TASK\""),
-            };
-            format!(
-                "message {message} alone is too large: shorten it ({instead}; name a file instead of pasting it, and it is read in parts), \
-                 or {larger}"
-            )
-        }
-    }
-}
-
-/// Whether a request is held to the owner's limit in characters, at four a token, and not to the model's window.
-fn is_limited(state: &State) -> bool {
-    let Some(spec) = state.coming_spec() else { return false };
-    let model = spec.model();
-    let leaves = u64::from(model.context_window.saturating_sub(model.reserved_output));
-    spec.limits.context_chars.is_some_and(|most| u64::from(most) / 4 < model.scale.estimated(leaves))
-}
-
-/// What the first request of a run would take, where a budget did not even allow that.
-fn too_dear(state: &State, reason: FinishReason) -> Option<String> {
-    let (spec, trace) = (state.coming_spec()?, &state.trace);
-    let (limits, model) = (&spec.limits, spec.model());
-    let input = model.scale.real(state.request_tokens());
-    let output = u64::from(model.reserved_output);
-    match reason {
-        FinishReason::TokenBudget => Some(format!(
-            "the first request needs up to {} tokens ({} for the answer), and max_tokens is {}; raise it: mainpath resume {trace} --max-tokens N",
-            number(input.saturating_add(output)),
-            number(output),
-            number(limits.tokens?)
-        )),
-        FinishReason::MoneyBudget => {
-            let cost = model.price.cost(&Usage { input, output, ..Usage::default() });
-            let (cost, most) = (money(cost), money(limits.money?));
-            Some(format!(
-                "the first request may cost up to {cost}, and max_cost is {most}; raise it: mainpath resume {trace} --max-cost DOLLARS"
-            ))
-        }
-        _ => None,
-    }
+/// Writes an answer to a file. Errors: it cannot be written.
+fn write_answer(file: &Path, answer: &str) -> Result<(), Failure> {
+    // A folder that is not there is a slip.
+    let folder = file
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .map_or(Ok(()), |folder| folder.metadata().map(drop));
+    let put = folder.and_then(|()| put_private(file, format!("{}\n", answer.trim_end()).as_bytes()));
+    put.map_err(|error| Failure::error(format!("the answer cannot be written to {}: {error}", file.display())))
 }
 
 /// Whether there is a person to ask.

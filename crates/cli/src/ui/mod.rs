@@ -4,6 +4,7 @@
 #[macro_use]
 pub mod say;
 
+pub mod advice;
 pub mod ask;
 pub mod beside;
 pub mod echo;

@@ -1,5 +1,6 @@
 //! Following a run: its events as they happen, and how it ended.
 
+mod advice;
 mod bound;
 #[cfg(feature = "home")]
 mod continuing;
@@ -12,6 +13,7 @@ mod seen;
 mod stopping;
 mod telling;
 
+pub use advice::{Advice, EndedRun, RequestLimit, RunEnd};
 #[cfg(feature = "home")]
 pub use continuing::{CheckedRun, Continuing, Next, PreparedRun};
 pub(crate) use outcome::Ended;
