@@ -7,7 +7,6 @@ use crate::runs::signals::Signals;
 use crate::ui::text::plain;
 use mainpath::experience::{Experiences, KNOWLEDGE_SAVE, reflected_trace};
 use mainpath::runtime::run_stats::runs;
-use mainpath::runtime::{Mail, Phase};
 use mainpath::types::TraceId;
 use std::collections::BTreeSet;
 
@@ -37,22 +36,17 @@ async fn reflected(app: &App, trace: &TraceId, output: &OutputArgs) -> Result<()
     if !output.json {
         eprintln!("· reflecting on the run: {new}");
     }
-    let (runtime, scope) = (app.host.runtime(), app.host.whose());
-    let mut phases = runtime.watch(scope, &new, 1).phase();
-    runtime.resume(scope, &new);
+    let of = app.host.trace(&new).await?;
+    of.drive().await?;
     loop {
-        match phases.borrow_and_update().clone() {
-            Phase::Running => {}
-            // It asks nobody: whatever it would wait for is denied.
-            Phase::Idle | Phase::Parked(_) => break,
-            Phase::Full(problem) | Phase::Failed(problem) | Phase::Elsewhere(problem) => {
-                return Err(Failure::error(problem));
-            }
-        }
         tokio::select! {
-            changed = phases.changed() => changed.map_err(|_| Failure::error("the runtime has ended"))?,
-            _ = signals.next() => drop(runtime.send(scope, &new, &Mail::Stop).await?),
+            // It asks nobody: whatever it would wait for is denied.
+            () = of.wait_until_idle() => break,
+            _ = signals.next() => of.stop().await?,
         }
+    }
+    if let Some(problem) = of.problem() {
+        return Err(Failure::error(problem));
     }
     app.logs.write_views(&new).await?;
     if !output.json {

@@ -124,9 +124,9 @@ impl Continuing {
         let (skill, mail) = match next {
             // What waits in the mailbox is read first.
             Next::Rest if has_unread_mail(&trace, &read.state).await? => {
-                (None, trace.rest(&read.state).unwrap_or(None))
+                (None, trace.left_to_do(&read.state).unwrap_or(None))
             }
-            Next::Rest => (None, trace.rest(&read.state)?),
+            Next::Rest => (None, trace.left_to_do(&read.state)?),
             Next::Message(task) => {
                 let (skill, task) = host.read_task(task, &spec)?;
                 (skill, Some(task.message()))

@@ -6,6 +6,7 @@ mod bound;
 mod continuing;
 mod family;
 mod following;
+mod idle;
 mod outcome;
 mod pending;
 mod record;
@@ -180,7 +181,7 @@ impl Trace {
         if let Some(last) = self.host().at(self.id()).mail(state.log.mail.upto).await?.last() {
             return self.driven_on(log.head + 1, Bound::Mail(last.id)).await;
         }
-        match self.rest(state) {
+        match self.left_to_do(state) {
             Ok(None) => self.driven_on(log.head + 1, Bound::Next).await,
             Ok(Some(mail)) => self.go_on(mail).await,
             // The same request, made again: what it began has ended.
@@ -190,7 +191,7 @@ impl Trace {
     }
 
     /// The mail that does what is left to do; `None` if the trace only has to be driven. Errors: nothing is left to do.
-    fn rest(&self, state: &State) -> Result<Option<Mail>, Error> {
+    fn left_to_do(&self, state: &State) -> Result<Option<Mail>, Error> {
         let why = match (how_to_continue(state), state.ended.reason) {
             (Continuation::Continue, _) => return Ok(Some(Mail::Continue)),
             (Continuation::FinishAnswer, _) => return Ok(Some(Mail::message(FINISH_ANSWER))),
