@@ -101,7 +101,8 @@ pub use remedy::Remedy;
 #[cfg(feature = "home")]
 pub use rule_names::RuleNames;
 pub use run::{
-    Advice, EndedRun, Outcome, RequestLimit, Run, RunEnd, RunRecord, SaidInTurn, Status, Unasked, WaitingCalls, is_turn,
+    Advice, EndedRun, Outcome, RequestLimit, Run, RunEnd, RunRecord, SaidInTurn, Status, TraceFeed, Unasked,
+    WaitingCalls, is_turn,
 };
 #[cfg(feature = "home")]
 pub use run::{CheckedRun, Continuing, Next, PreparedRun};

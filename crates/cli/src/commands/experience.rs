@@ -126,16 +126,15 @@ pub async fn reflect(args: ReflectArgs) -> Result<Exit, Failure> {
     let of = app.logs.find(args.trace.as_deref()).await?;
     let before = ids(known(&app)?)?;
     app.host.check_usable()?;
-    let runtime = app.host.runtime();
     let new = app.host.reflection(&of, args.focus.as_deref()).await?;
     let (log, ..) = app.logs.read(&new).await?;
     if !args.output.json {
         eprintln!("· reflecting on {of}");
     }
     announce(&new, &args.output);
-    let follow = Follow::new(&app, &new, &args.output, log.head + 1);
-    runtime.resume(app.host.whose(), &new);
-    let exit = follow.stay().await?;
+    let reflection = app.host.trace(&new).await?;
+    reflection.drive().await?;
+    let exit = Follow::new(&app, reflection, &args.output, log.head + 1).stay().await?;
     if !args.output.json {
         told(&app, &new, &before).await?;
     }

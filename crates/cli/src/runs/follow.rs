@@ -17,11 +17,10 @@ use crate::ui::term::markdown::Markdown;
 use crate::ui::term::{screen, spinner};
 use crate::ui::text::plain;
 use crate::ui::written::written;
-use mainpath::RunEnd;
-use mainpath::runtime::{Live, Mail, Phase, Waiting, Watcher};
-use mainpath::store::Store;
+use mainpath::runtime::{Live, Phase, Waiting};
 use mainpath::store::put_private;
 use mainpath::types::{ApprovalGranted, CallId, CallResolved, EventId, EventKind, FinishReason, TraceId};
+use mainpath::{RunEnd, Trace, TraceFeed};
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, IsTerminal};
 use std::path::Path;
@@ -31,6 +30,8 @@ use std::time::Instant;
 pub struct Follow<'a> {
     pub app: &'a App,
     pub trace: TraceId,
+    /// The same, to act on it.
+    pub of: Trace,
     pub output: &'a OutputArgs,
     /// Whether a person can be asked.
     pub attended: bool,
@@ -56,7 +57,8 @@ pub struct Follow<'a> {
 
 impl<'a> Follow<'a> {
     /// Follows a trace from an event on.
-    pub fn new(app: &'a App, trace: &TraceId, output: &'a OutputArgs, from: EventId) -> Follow<'a> {
+    pub fn new(app: &'a App, of: Trace, output: &'a OutputArgs, from: EventId) -> Follow<'a> {
+        let trace = of.id();
         Follow {
             app,
             trace: trace.clone(),
@@ -73,15 +75,13 @@ impl<'a> Follow<'a> {
             unseen: 0,
             watchers: Watchers::new(app.logs.store.trace_dir(&app.host.whose().tenant, trace)),
             viewed: 0,
+            of,
         }
     }
 
     /// Stays until there is nothing more to see, then prints the answer.
     pub async fn stay(mut self) -> Result<Exit, Failure> {
-        // So that others know while it waits for the person here. Where a file system cannot lock folders, they do not.
-        let _following = self.app.logs.store.follow(&self.app.logs.scope, &self.trace).ok();
-        let mut watcher = self.app.host.runtime().watch(&self.app.logs.scope, &self.trace, 1);
-        let mut phases = watcher.phase();
+        let mut feed = self.of.attach();
         // One listener each for the whole time, so that nothing falls between two looks.
         let mut signals = Signals::listen()?;
         let edge = if self.output.json { None } else { screen::begin() };
@@ -90,17 +90,16 @@ impl<'a> Follow<'a> {
         }
         let (began, mut turns) = (Instant::now(), tokio::time::interval(spinner::TURN));
         loop {
-            let phase = phases.borrow_and_update().clone();
-            match phase {
+            match feed.phase() {
                 Phase::Running => {}
                 Phase::Idle if self.heard_late().await? => continue,
                 Phase::Idle => break,
                 Phase::Full(problem) | Phase::Failed(problem) | Phase::Elsewhere(problem) => {
-                    self.catch_up(&mut watcher).await?;
+                    self.catch_up(&mut feed).await?;
                     return Err(Failure::error(problem));
                 }
                 Phase::Parked(waiting) => {
-                    self.catch_up(&mut watcher).await?;
+                    self.catch_up(&mut feed).await?;
                     if self.viewed < self.printer.last && waiting.iter().any(|one| *one != Waiting::Timer) {
                         self.app.logs.write_views(&self.trace).await?;
                         self.viewed = self.printer.last;
@@ -115,8 +114,11 @@ impl<'a> Follow<'a> {
             let asking = self.asked.is_some();
             let hears = asking || self.attended && !self.lines.ended;
             tokio::select! {
-                changed = phases.changed() => changed.map_err(|_| Failure::error("the runtime has ended"))?,
-                live = watcher.next() => self.print(&live?).await,
+                live = feed.next() => {
+                    if let Some(live) = live? {
+                        self.print(&live).await;
+                    }
+                }
                 line = self.lines.next(), if hears => match line {
                     Some(line) if !asking || line.starts_with('/') => {
                         if !self.typed(&line).await? && asking {
@@ -145,7 +147,7 @@ impl<'a> Follow<'a> {
                 }
             }
         }
-        self.catch_up(&mut watcher).await?;
+        self.catch_up(&mut feed).await?;
         drop(edge);
         self.finish().await
     }
@@ -157,7 +159,7 @@ impl<'a> Follow<'a> {
         }
         let Some(line) = self.lines.typed_already().await else { return Ok(false) };
         self.typed(&line).await?;
-        self.app.host.runtime().resume(&self.app.logs.scope, &self.trace);
+        self.of.drive().await?;
         Ok(true)
     }
 
@@ -207,17 +209,8 @@ impl<'a> Follow<'a> {
     }
 
     /// Prints what the log has beyond what was seen.
-    async fn catch_up(&mut self, watcher: &mut Watcher) -> Result<(), Failure> {
-        // First what was told, in its order: the pieces of an answer are in no log.
-        while let Some(live) = watcher.told() {
-            self.print(&live).await;
-        }
-        // What can be read, not what the last line claims: behind a damaged line there is nothing to wait for.
-        let log = self.app.logs.store.read(&self.app.logs.scope, &self.trace, self.printer.last + 1).await?;
-        let head = log.events.last().map_or(0, |event| event.id);
-        watcher.read_again();
-        while self.printer.last < head {
-            let live = watcher.next().await?;
+    async fn catch_up(&mut self, feed: &mut TraceFeed) -> Result<(), Failure> {
+        for live in feed.missed().await? {
             self.print(&live).await;
         }
         Ok(())
@@ -231,7 +224,7 @@ impl<'a> Follow<'a> {
             return Ok(Some(Exit::Interrupted));
         }
         self.say(&format!("stopping at the next checkpoint; {again} stops at once"));
-        self.app.host.runtime().send(&self.app.logs.scope, &self.trace, &Mail::Stop).await?;
+        self.of.stop().await?;
         Ok(None)
     }
 
@@ -240,7 +233,7 @@ impl<'a> Follow<'a> {
     }
 
     async fn finish(mut self) -> Result<Exit, Failure> {
-        let end = self.app.host.trace(&self.trace).await?.run_end().await?;
+        let end = self.of.run_end().await?;
         self.app.logs.write_views(&self.trace).await?;
         sign_at_end(&self.app.logs, &self.trace).await;
         let end = match end {

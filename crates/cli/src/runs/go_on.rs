@@ -69,9 +69,9 @@ pub async fn go_on(
     if agent.no_break && !output.json {
         tell_stopped(&prepared, trace);
     }
-    let follow = Follow::new(app, trace, output, prepared.head() + 1);
-    prepared.start().await?;
-    driven::follow(follow).await
+    let from = prepared.head() + 1;
+    let run = prepared.start().await?;
+    driven::follow(Follow::new(app, run.trace().clone(), output, from)).await
 }
 
 /// Checks everything, connects the servers, and takes the trace. Waits for another process that drives it, if the caller wants that.

@@ -106,9 +106,9 @@ pub async fn begin(
         tell_sandbox(app, mode, args.output.json);
     }
     tell_experiences(&prepared, &args.output);
-    prepared.start().await?;
+    let run = prepared.start().await?;
     announce(&trace, &args.output);
-    follow(Follow::new(app, &trace, &args.output, 1)).await
+    follow(Follow::new(app, run.trace().clone(), &args.output, 1)).await
 }
 
 /// Prints the experiences that the first message shows, and why a lookup failed.

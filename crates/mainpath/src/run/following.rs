@@ -1,6 +1,7 @@
 //! What happens in a trace, as it happens, whoever drives it.
 
 use super::bound::Bound;
+use super::feed::TraceFeed;
 use super::pending::first_open;
 use super::seen::{Seen, Whole};
 use super::telling::Telling;
@@ -64,8 +65,7 @@ pub(super) struct Follow {
 
 pub(super) struct Following {
     trace: Trace,
-    watcher: Watcher,
-    phases: watch::Receiver<Phase>,
+    feed: TraceFeed,
     from: EventId,
     telling: Telling,
     /// The calls of children that wait for an approval of which that was told.
@@ -91,8 +91,7 @@ impl Following {
         let Follow { watcher, from, bound } = follow;
         Following {
             trace: trace.clone(),
-            phases: watcher.phase(),
-            watcher,
+            feed: TraceFeed::new(trace, watcher),
             from,
             telling: Telling::new(trace, from, bound != Bound::All),
             told_of_children: BTreeSet::new(),
@@ -128,7 +127,7 @@ impl Following {
             let known = read.log.head + 1;
             self.telling.need_from(first_open(&read.state).map_or(known, |first| first.min(known)));
         }
-        let phase = self.phases.borrow_and_update().clone();
+        let phase = self.feed.phase();
         match phase {
             Phase::Running => {}
             Phase::Idle | Phase::Elsewhere(_) => {
@@ -150,11 +149,9 @@ impl Following {
                 }
             }
         }
-        tokio::select! {
-            changed = self.phases.changed() => changed.map_err(|_| Error::failed("the host has ended")),
-            live = self.watcher.next() => {
-                self.take(live?).await
-            }
+        match self.feed.next().await? {
+            Some(live) => self.take(live).await,
+            None => Ok(()),
         }
     }
 
@@ -195,8 +192,8 @@ impl Following {
             return Ok(());
         }
         let is_closed = tokio::select! {
-            changed = self.phases.changed() => {
-                changed.map_err(|_| Error::failed("the host has ended"))?;
+            changed = self.feed.changed() => {
+                changed?;
                 false
             }
             changed = heads.changed() => changed.is_err(),
@@ -211,7 +208,7 @@ impl Following {
 
     /// Takes what was told already.
     async fn take_told(&mut self) -> Result<(), Error> {
-        while let Some(live) = self.watcher.told() {
+        while let Some(live) = self.feed.told() {
             self.take(live).await?;
         }
         Ok(())
@@ -223,12 +220,7 @@ impl Following {
         if self.ended {
             return Ok(());
         }
-        let host = self.trace.host().clone();
-        let log = host.store().read(host.scope(), self.trace.id(), self.telling.last + 1).await?;
-        let head = log.events.last().map_or(0, |event| event.id);
-        self.watcher.read_again();
-        while self.telling.last < head && !self.ended {
-            let live = self.watcher.next().await?;
+        for live in self.feed.missed().await? {
             self.take(live).await?;
         }
         Ok(())

@@ -5,6 +5,7 @@ mod bound;
 #[cfg(feature = "home")]
 mod continuing;
 mod family;
+mod feed;
 mod following;
 mod idle;
 mod outcome;
@@ -17,6 +18,7 @@ mod telling;
 pub use advice::{Advice, EndedRun, RequestLimit, RunEnd};
 #[cfg(feature = "home")]
 pub use continuing::{CheckedRun, Continuing, Next, PreparedRun};
+pub use feed::TraceFeed;
 pub(crate) use outcome::Ended;
 pub use outcome::{Outcome, Status};
 pub use pending::{Unasked, WaitingCalls};
