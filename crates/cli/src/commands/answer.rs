@@ -4,15 +4,15 @@ use crate::commands::control::driven_elsewhere;
 use crate::exit::{Exit, Failure, logs};
 use crate::runs::task::read_all;
 use crate::traces::asked::what;
-use crate::traces::questions::{Question, questions};
-use crate::traces::wanted::agents_that_wait;
+use crate::traces::questions::{answered, gist, line, read};
+use crate::traces::wanted::tell_unasked;
 use crate::ui::out::out;
 use crate::ui::person::person_only;
 use clap::Args;
 use mainpath::Logs;
-use mainpath::core::{Bodies, CallState, State};
 use mainpath::runtime::Mail;
-use mainpath::types::{CallId, EffectClass, TraceId};
+use mainpath::trace::{NotAsked, QuestionChoice};
+use mainpath::types::{CallId, TraceId};
 
 /// `mainpath answer`
 #[derive(Args, Debug)]
@@ -42,13 +42,18 @@ pub async fn answer(args: AnswerArgs) -> Result<Exit, Failure> {
     let logs = logs()?;
     let trace = asking(&logs, logs.find_anywhere(Some(&args.trace)).await?).await?;
     let (log, state, bodies) = logs.read(&trace).await?;
-    let open = questions(&logs, &state, &bodies, &log.events).await?;
-    if call.is_none() && text.parse().is_ok_and(|call: CallId| open.iter().any(|question| question.call == call)) {
-        let text = text.trim();
-        return Err(Failure::usage(format!("give the answer as well: mainpath answer {} {text} TEXT", args.trace)));
+    let of = logs.of(&trace, &log, &state, &bodies);
+    if call.is_none()
+        && let Ok(call) = text.trim().parse::<CallId>()
+        && of.open_questions().await?.iter().any(|question| question.call == call)
+    {
+        return Err(Failure::usage(format!("give the answer as well: mainpath answer {} {call} TEXT", args.trace)));
     }
-    let question = which(&trace, &state, &bodies, &open, call)?;
-    if let Some(why) = question.no_choice(&text) {
+    let question = match of.choose_question(call).await? {
+        QuestionChoice::One(question) => question,
+        other => return Err(refused(&trace, other)),
+    };
+    if let Some(why) = read(&question).and_then(|asked| asked.no_choice(&text)) {
         return Err(Failure::usage(format!("{why}; call {} of {trace} is still open", question.call)));
     }
     let mail = Mail::Answer { call: question.call, text: text.trim().into(), via: Some("command".into()) };
@@ -59,7 +64,7 @@ pub async fn answer(args: AnswerArgs) -> Result<Exit, Failure> {
             question.call
         )));
     }
-    let done = format!("answered call {} of {trace} ({})", question.call, question.answered(text.trim()));
+    let done = format!("answered call {} of {trace} ({})", question.call, answered(&question, text.trim()));
     match driven_elsewhere(&logs, &trace)? {
         true => out(&done)?,
         false => out(&format!("{done}; if it is not running, continue with: mainpath resume {}", trace.root()))?,
@@ -70,11 +75,12 @@ pub async fn answer(args: AnswerArgs) -> Result<Exit, Failure> {
 /// The trace that asks: the one that is named, or an agent that it has started. Errors: several of these ask.
 async fn asking(logs: &Logs, named: TraceId) -> Result<TraceId, Failure> {
     let (log, state, bodies) = logs.read(&named).await?;
-    if !questions(logs, &state, &bodies, &log.events).await?.is_empty() {
+    if !logs.of(&named, &log, &state, &bodies).open_questions().await?.is_empty() {
         return Ok(named);
     }
-    let agents = agents_that_wait(logs, &named, true).await?;
-    match agents.as_slice() {
+    let waits = logs.agent_waits(&named).await?;
+    tell_unasked(&waits);
+    match waits.to_answer().as_slice() {
         [] => Ok(named),
         [one] => Ok(one.clone()),
         several => {
@@ -92,41 +98,24 @@ fn read_call(text: &str) -> Result<CallId, Failure> {
     })
 }
 
-/// The question that is meant. Errors: why it cannot be answered.
-fn which<'a>(
-    trace: &TraceId,
-    state: &State,
-    bodies: &dyn Bodies,
-    open: &'a [Question],
-    call: Option<CallId>,
-) -> Result<&'a Question, Failure> {
-    let Some(call) = call else {
-        let can: Vec<&Question> = open.iter().filter(|question| question.is_open()).collect();
-        return match (can.as_slice(), open.first()) {
-            ([only], _) => Ok(only),
-            ([], Some(settled)) => Err(Failure::error(settled.line(trace))),
-            ([], None) => Err(Failure::error(format!("nothing is asked in {trace}"))),
-            (several, _) => {
-                let all: Vec<String> = several.iter().map(|one| format!("{} ({})", one.call, one.gist)).collect();
-                Err(Failure::usage(format!("{trace} asks several questions: {}; choose one", all.join(", "))))
-            }
-        };
-    };
-    if let Some(question) = open.iter().find(|question| question.call == call) {
-        return if question.is_open() { Ok(question) } else { Err(Failure::error(question.line(trace))) };
-    }
-    let why = match state.calls.get(call) {
-        None => format!("there is no call {call} in {trace}"),
-        Some(row) => {
-            let asks = row.effect == EffectClass::AskPerson;
-            let how = match row.state {
-                CallState::Done(_) if asks => "has been answered or has ended already",
-                CallState::Asked if asks => "has not been asked yet: it needs approval first",
-                _ if asks => "has not been asked yet",
-                _ => "asks nothing",
-            };
-            format!("call {call} ({}) {how}", what(row, bodies))
+/// Why a question cannot be answered.
+fn refused(trace: &TraceId, choice: QuestionChoice) -> Failure {
+    Failure::error(match choice {
+        QuestionChoice::Several(several) => {
+            let all: Vec<String> = several.iter().map(|one| format!("{} ({})", one.call, gist(one))).collect();
+            return Failure::usage(format!("{trace} asks several questions: {}; choose one", all.join(", ")));
         }
-    };
-    Err(Failure::error(why))
+        QuestionChoice::One(question) | QuestionChoice::Closed(question) => line(&question, trace),
+        QuestionChoice::NotAsked(call, why) => {
+            let how = match why {
+                NotAsked::Ended => "has been answered or has ended already",
+                NotAsked::NeedsApproval => "has not been asked yet: it needs approval first",
+                NotAsked::NotYet => "has not been asked yet",
+                NotAsked::NoQuestion => "asks nothing",
+            };
+            format!("call {} ({}) {how}", call.call, what(&call))
+        }
+        QuestionChoice::Unknown(call) => format!("there is no call {call} in {trace}"),
+        QuestionChoice::Nothing => format!("nothing is asked in {trace}"),
+    })
 }

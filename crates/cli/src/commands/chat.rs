@@ -13,8 +13,8 @@ use crate::runs::go_on::{Outgoing, go_on};
 use crate::runs::rules::opened;
 use crate::runs::signals::{Heard, Signals};
 use crate::runs::start::begin;
-use crate::traces::asked::{Standing, asked};
-use crate::traces::questions::questions;
+use crate::traces::asked::{line, standing_in_words};
+use crate::traces::questions;
 use crate::traces::which::{name, rows};
 use crate::ui::prompt::Lines;
 use crate::ui::say::tell;
@@ -30,6 +30,7 @@ use mainpath::core::{Continuation, how_to_continue};
 use mainpath::presets::check_kept;
 use mainpath::skills::no_such_name;
 use mainpath::spec_of;
+use mainpath::trace::{CallStanding, QuestionStanding, Waits};
 use mainpath::types::{FinishReason, RunRules, TraceId};
 use std::path::Path;
 
@@ -285,17 +286,16 @@ impl Chat<'_> {
                 Open { line: what.clone(), what, is_asked: false, is_over: true }
             }));
         }
-        let asked = asked(&self.app.logs, &state, &bodies).await?;
-        let questions = questions(&self.app.logs, &state, &bodies, &log.events).await?;
-        if let (None, Some(question)) = (asked.first(), questions.first()) {
-            let (line, is_asked) = (question.line(trace), question.is_open());
+        let Waits { calls, questions, .. } = self.app.logs.of(trace, &log, &state, &bodies).waits().await?;
+        if let (None, Some(question)) = (calls.first(), questions.first()) {
+            let (line, is_asked) = (questions::line(question, trace), question.standing == QuestionStanding::Open);
             return Ok(Some(Open { what: line.clone(), line, is_asked, is_over: false }));
         }
-        Ok(Some(match asked.first() {
+        Ok(Some(match calls.first() {
             Some(call) => Open {
-                what: call.standing_in_words(),
-                line: call.line(trace),
-                is_asked: call.standing == Standing::Open,
+                what: standing_in_words(call),
+                line: line(call, trace),
+                is_asked: call.standing == CallStanding::Open,
                 is_over: false,
             },
             None => Open {

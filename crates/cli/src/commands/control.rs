@@ -6,25 +6,20 @@ use crate::exit::{Exit, Failure, logs};
 use crate::runs::settle::settle;
 use crate::runs::task::read_all;
 use crate::traces::allow::{in_a_line, leads};
-use crate::traces::asked::{
-    Asked, Standing, approve_command, asked, denied, folder_of, none_waits, places_of, what, whole_of, why_not,
-};
+use crate::traces::asked::{approve_command, lacks, line, names, what, whole_of};
 use crate::traces::forget::forget_said;
-use crate::traces::taking::taken_by;
-use crate::traces::which::{surely, waiting};
+use crate::traces::which::{surely, waiting, waiting_elsewhere};
 use crate::ui::out::out;
 use crate::ui::person::person_only;
 use crate::ui::prompt::{Said, understand};
 use crate::ui::text::{GIST, gist, one_line, pins_went};
-use crate::ui::whole::whole;
 use clap::{Args, ValueEnum};
-use mainpath::core::{Call, CallState, State};
+use mainpath::core::{CallState, State};
 use mainpath::runtime::Mail;
 use mainpath::sessions::sessions;
 use mainpath::store::ReadLog;
-use mainpath::tools::Schema;
-use mainpath::trace::{ApprovedFor, offered_rule};
-use mainpath::types::{CallId, EffectClass, MessageMode, RUN_SCRIPT, TraceId};
+use mainpath::trace::{ApprovedFor, CallChoice, CallStanding, DecidableCall, Ruling, SettledCall};
+use mainpath::types::{CallId, EffectClass, MessageMode, TraceId};
 use mainpath::{Logs, spec_of};
 use mainpath_server::served_at;
 use std::io::IsTerminal;
@@ -252,44 +247,42 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
             .map_err(|error| Failure::usage(format!("--arguments is not a JSON object: {error}")))?;
     }
     let logs = logs()?;
-    let (trace, call) = undecided(&logs, args.trace.as_deref(), args.call, Standing::Approved).await?;
+    let (trace, shown) = chosen(&logs, args.trace.as_deref(), args.call, Ruling::Approve).await?;
+    let call = shown.call;
     if let Some(arguments) = &args.arguments {
         fits(&App::open()?, &trace, call, arguments).await?;
     }
-    let (log, state, bodies) = logs.read(&trace).await?;
-    let row = state.calls.get(call);
     // Only `--reopen` undoes what a person denied.
-    if !args.reopen && row.is_some_and(|row| row.is_denied() && row.is_denied_by_person(&bodies)) {
-        let what = row.map(|row| what(row, &bodies)).unwrap_or_default();
-        let how = approve_command(&trace, call, true);
+    if !args.reopen && shown.standing == (CallStanding::Over { by_person: true }) {
+        let (what, how) = (what(&shown), approve_command(&trace, call, true));
         return Err(Failure::error(format!("call {call} ({what}) was denied by a person; to run it after all: {how}")));
     }
-    let whole = match (&args.arguments, row) {
-        (Some(arguments), _) => whole(arguments, folder_of(&state, &bodies).as_deref()),
-        (None, Some(row)) => whole_of(row, &bodies, folder_of(&state, &bodies).as_deref()),
-        (None, None) => Vec::new(),
-    };
-    let takes = taken_by(&logs, &trace, row, &bodies, args.arguments.as_deref()).await;
-    let whole: Vec<String> = whole.into_iter().chain(takes).collect();
+    let edited = args.arguments.as_deref().map(|arguments| format!(" with {}", gist(arguments)));
+    let what = what(&shown) + &edited.unwrap_or_default();
+    let (is_over, offer) = (shown.is_over(), shown.offer.clone());
     // What new arguments lead to is found when the rules are checked again.
-    let judged = row.filter(|_| args.arguments.is_none());
-    let leads = judged.and_then(|row| leads(&places_of(row, &bodies)));
-    if !args.yes && !is_wanted(&whole, leads.as_deref())? {
+    let leads = leads(&shown.places).filter(|_| args.arguments.is_none());
+    let shown = match &args.arguments {
+        None => shown,
+        Some(arguments) => {
+            let (log, state, bodies) = logs.read(&trace).await?;
+            logs.of(&trace, &log, &state, &bodies).with_arguments(shown, arguments).await
+        }
+    };
+    if !args.yes && !is_wanted(&whole_of(&shown), leads.as_deref())? {
         out(&format!("call {call} of {trace} is not approved"))?;
         return Ok(Exit::ApprovalNeeded);
     }
-    let edited = args.arguments.as_deref().map(|arguments| format!(" with {}", gist(arguments)));
-    let what = row.map(|row| what(row, &bodies)).unwrap_or_default() + &edited.unwrap_or_default();
     let mut rule = None;
     if args.reach != Reach::Once {
-        if row.is_some_and(Call::is_denied) {
+        if is_over {
             return Err(Failure::error(format!("call {call} of {trace} was denied; approve it once")));
         }
-        rule = Some(offered_rule(&log.events, call).ok_or_else(|| {
+        rule = Some(offer.ok_or_else(|| {
             Failure::error(format!("no narrow rule can cover call {call} of {trace}; approve it once"))
         })?);
     }
-    let mail = match row.is_some_and(Call::is_denied) {
+    let mail = match is_over {
         true => Mail::Reopen { call, arguments: args.arguments },
         false => Mail::Approve { call, arguments: args.arguments, rule: rule.clone() },
     };
@@ -347,9 +340,8 @@ fn is_wanted(whole: &[String], leads: Option<&str>) -> Result<bool, Failure> {
 pub async fn deny(args: DenyArgs) -> Result<Exit, Failure> {
     person_only("deny calls")?;
     let logs = logs()?;
-    let (trace, call) = undecided(&logs, args.trace.as_deref(), args.call, Standing::Denied).await?;
-    let (_, state, bodies) = logs.read(&trace).await?;
-    let what = state.calls.get(call).map(|row| what(row, &bodies)).unwrap_or_default();
+    let (trace, shown) = chosen(&logs, args.trace.as_deref(), args.call, Ruling::Deny).await?;
+    let (call, what) = (shown.call, what(&shown));
     decide(&logs, &trace, Mail::Deny { call, reason: args.why.or(args.reason) }).await?;
     decided(&logs, &trace, &format!("denied call {call} of {trace} ({what})"))
 }
@@ -364,76 +356,52 @@ fn decided(logs: &Logs, trace: &TraceId, done: &str) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// The call that is meant, among those that can still be approved, or denied. A denial wins over an approval as long as the
-/// call has not started; nothing else is decided twice.
-async fn undecided(
+/// Returns the call that is decided on, and its trace. Errors: there is none, or several could be meant.
+async fn chosen(
     logs: &Logs,
     trace: Option<&str>,
     call: Option<CallId>,
-    wanted: Standing,
-) -> Result<(TraceId, CallId), Failure> {
+    ruling: Ruling,
+) -> Result<(TraceId, DecidableCall), Failure> {
     let trace = waiting(logs, trace).await?;
-    let (_, state, bodies) = logs.read(&trace).await?;
-    let asked = asked(logs, &state, &bodies).await?;
-    let may = |one: &&Asked| match one.standing {
-        Standing::Open | Standing::Over { .. } => true,
-        Standing::Approved => wanted == Standing::Denied,
-        Standing::Denied | Standing::Expired(_) => false,
-    };
-    let list = |all: &[Asked]| all.iter().filter(may).map(Asked::named).collect::<Vec<_>>().join(", ");
-    if let Some(call) = call {
-        if let Some(one) = asked.iter().find(|one| one.call == call) {
-            return if may(&one) { Ok((trace, call)) } else { Err(Failure::error(one.line(&trace))) };
+    let (log, state, bodies) = logs.read(&trace).await?;
+    let read = logs.of(&trace, &log, &state, &bodies);
+    let why = match read.choose_call(call, ruling).await? {
+        CallChoice::One(one) => return Ok((trace, *one)),
+        CallChoice::Several(calls) => {
+            let how = if calls.iter().any(DecidableCall::is_over) { "were denied" } else { "wait" };
+            let names = names(&calls);
+            return Err(Failure::usage(format!("several calls of {trace} {how}: {names}; choose one with --call")));
         }
-        let why = match state.calls.get(call) {
-            None => Some(format!("there is no call {call} in {trace}")),
-            Some(row) if wanted == Standing::Approved => why_not(logs, &state, &bodies, row).await?,
-            Some(row) => Some(format!("call {call} ({}) is not waiting for approval", what(row, &bodies))),
-        };
-        let Some(why) = why else { return Ok((trace, call)) };
-        let others =
-            if asked.iter().any(|one| may(&one)) { format!("; waiting: {}", list(&asked)) } else { String::new() };
-        return Err(Failure::error(format!("{why}{others}")));
-    }
-    // What waits comes first; what was denied can be approved all the same.
-    let is_open = asked.iter().any(|one| may(&one));
-    let denied = if is_open || wanted == Standing::Denied { Vec::new() } else { denied(logs, &state, &bodies).await? };
-    let (all, how) = if is_open { (&asked, "wait") } else { (&denied, "were denied") };
-    match (all.iter().filter(may).collect::<Vec<_>>().as_slice(), asked.first()) {
-        ([only], _) => Ok((trace, only.call)),
-        ([], Some(decided)) => Err(Failure::error(decided.line(&trace))),
-        ([], None) => Err(Failure::error(none_waits(logs, &state, &bodies).await?)),
-        _ => Err(Failure::usage(format!("several calls of {trace} {how}: {}; choose one with --call", list(all)))),
-    }
+        CallChoice::Nothing => {
+            return Err(Failure::error(format!(
+                "nothing to approve in {trace}{}",
+                waiting_elsewhere(logs, &trace).await?
+            )));
+        }
+        CallChoice::Refused(mut one) => {
+            let reopened = CallStanding::Settled(SettledCall::Reopened { as_call: None });
+            if call.is_none() && one.standing == reopened {
+                one.standing = CallStanding::Approved;
+            }
+            match one.standing {
+                CallStanding::Settled(SettledCall::ToolMissing) => lacks(&one, &trace, spec_of(&log)),
+                CallStanding::Settled(_) => line(&one, &trace),
+                _ => return Err(Failure::error(line(&one, &trace))),
+            }
+        }
+        CallChoice::Unknown(call) => format!("there is no call {call} in {trace}"),
+    };
+    let mut others = read.decidable_calls().await?;
+    others.retain(|one| one.takes(ruling));
+    let others = if others.is_empty() { String::new() } else { format!("; waiting: {}", names(&others)) };
+    Err(Failure::error(format!("{why}{others}")))
 }
 
-/// Arguments that the call's tool would not take are told to who wrote them; the call goes on waiting. Errors: what is wrong.
+/// Checks arguments that a person wrote for a call. Errors: its tool does not take them, or a rule denies them.
 pub async fn fits(app: &App, trace: &TraceId, call: CallId, arguments: &str) -> Result<(), Failure> {
-    let (log, state, _) = app.logs.read(trace).await?;
-    let wrong = |why: String| {
-        let why = why.replace("\n- ", " ").replace('\n', ". ");
-        Failure::error(format!("{}; call {call} of {trace} is still waiting", why.trim_end_matches('.')))
-    };
-    let Some(tool) = state.calls.get(call).and_then(|call| call.tool.as_deref()) else { return Ok(()) };
-    if app.host.tools().doc(tool).is_some() {
-        app.host.tools().arguments(tool, arguments).map_err(|problem| wrong(problem.to_string()))?;
-        // Which skills are loaded is known where the trace is driven.
-        if tool == RUN_SCRIPT {
-            return Ok(());
-        }
-        return match spec_of(&log).map(|spec| app.host.denial(spec, tool, arguments)).transpose()?.flatten() {
-            Some(why) => Err(wrong(why)),
-            None => Ok(()),
-        };
-    }
-    // Of a server that is not connected here: as it described the tool when the run began.
-    let spec = spec_of(&log).and_then(|spec| spec.tools.iter().find(|one| one.name == tool));
-    let (Some(spec), Ok(value)) = (spec, serde_json::from_str(arguments)) else { return Ok(()) };
-    let violations = Schema::new(&spec.input_schema).map(|schema| schema.violations(&value)).unwrap_or_default();
-    match violations.as_slice() {
-        [] => Ok(()),
-        wrongs => Err(wrong(format!("wrong arguments for {tool}: {}", wrongs.join("; ")))),
-    }
+    let checked = app.host.trace(trace).await?.check_arguments(call, arguments).await;
+    checked.map_err(|error| Failure::error(error.message()))
 }
 
 /// Whether another process has the trace. It may park a moment later; its mail is then read when it wakes.

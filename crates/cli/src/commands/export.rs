@@ -2,8 +2,8 @@
 
 use crate::exit::{Exit, Failure, logs};
 use crate::traces::allow::why;
-use crate::traces::asked::asked;
-use crate::traces::questions::questions;
+use crate::traces::asked::{line, whole_of};
+use crate::traces::questions;
 use crate::ui::out::out;
 use crate::ui::say::{foreign, readable};
 use clap::{Args, ValueEnum};
@@ -12,7 +12,7 @@ use mainpath::providers::history::HistoryFormat;
 use mainpath::runtime::import::Extent;
 use mainpath::store::create_private;
 use mainpath::text::fenced;
-use mainpath::trace::Export;
+use mainpath::trace::{Export, QuestionStanding, Waits};
 use mainpath::types::TraceId;
 use rustix::fs::OFlags;
 use std::fmt::Write;
@@ -83,17 +83,16 @@ pub async fn export(args: ExportArgs) -> Result<Exit, Failure> {
     let text = match args.format {
         ExportArg::Markdown => {
             let mut undecided = String::new();
-            for asked in asked(&logs, &state, &bodies).await? {
-                let (line, whole) = (asked.line(&trace), fenced(&asked.whole.join("\n")));
+            let Waits { calls, questions, .. } = logs.of(&trace, &log, &state, &bodies).waits().await?;
+            for call in calls {
+                let (line, whole) = (line(&call, &trace), fenced(&whole_of(&call).join("\n")));
                 let _ = writeln!(undecided, "\n## Undecided\n\n{line}\n\n{whole}");
-                if let Some(verdict) = &asked.verdict {
+                if let Some(verdict) = &call.verdict {
                     let _ = writeln!(undecided, "\n{}", why(verdict));
                 }
             }
-            for question in
-                questions(&logs, &state, &bodies, &log.events).await?.iter().filter(|question| question.is_open())
-            {
-                let (line, whole) = (question.line(&trace), fenced(&question.lines.join("\n")));
+            for question in questions.iter().filter(|question| question.standing == QuestionStanding::Open) {
+                let (line, whole) = (questions::line(question, &trace), fenced(&questions::lines(question).join("\n")));
                 let _ = writeln!(undecided, "\n## Unanswered\n\n{line}\n\n{whole}");
             }
             readable(&export.markdown(&undecided).await?).into_owned()

@@ -5,11 +5,11 @@ use crate::commands::compare::compare;
 use crate::exit::{Exit, Failure, logs};
 use crate::runs::attach::{Sizes, sizes};
 use crate::traces::allow::{leads, offered, why};
-use crate::traces::asked::asked;
+use crate::traces::asked::{line, whole_of};
 use crate::traces::children::children;
 use crate::traces::mail::says_first;
-use crate::traces::questions::questions;
-use crate::traces::waits::waiting;
+use crate::traces::questions;
+use crate::traces::waits::unread_line;
 use crate::ui::out::out;
 use crate::ui::said::{body, role, run_body};
 use crate::ui::term::screen::in_a_row;
@@ -22,8 +22,8 @@ use mainpath::runtime::import::Extent;
 use mainpath::runtime::{EnvModels, Hydrated, replay as again, views};
 use mainpath::standing::{DAMAGED, INTERRUPTED, SET_ASIDE};
 use mainpath::store::ReadLog;
-use mainpath::trace::{Export, offered_rule, reworded_by, spec_of};
-use mainpath::types::{Event, EventId, EventKind, FinishReason, Seq, Spent, TraceId};
+use mainpath::trace::{Export, Waits, reworded_by, spec_of};
+use mainpath::types::{EventId, EventKind, FinishReason, Seq, Spent, TraceId};
 use std::sync::Arc;
 
 /// `mainpath replay`
@@ -185,15 +185,12 @@ async fn path(
             out(&format!("   {line}"))?;
         }
     }
-    open_of(logs, state, bodies, events).await?;
+    let read = logs.of(trace, log, state, bodies);
     // What agents that it has started wait for is decided like its own.
-    let mut next: Vec<TraceId> = state.children.open().filter_map(|child| child.trace.clone()).collect();
-    while let Some(child) = next.pop() {
-        let Ok((log, state, bodies)) = logs.read(&child).await else { continue };
-        open_of(logs, &state, &bodies, &log.events).await?;
-        next.extend(state.children.open().filter_map(|child| child.trace.clone()));
+    for waits in std::iter::once(read.waits().await?).chain(logs.agent_waits(trace).await?.agents) {
+        show_waits(logs, &waits)?;
     }
-    for line in waiting(logs, trace, state, bodies).await? {
+    for line in read.untold().await?.iter().filter_map(unread_line) {
         out(&format!("\n{line}"))?;
     }
     if let Some(end) =
@@ -204,27 +201,24 @@ async fn path(
     Ok(())
 }
 
-/// The calls of a trace that wait for a decision or an answer, and what is to be done.
-async fn open_of(logs: &Logs, state: &State, bodies: &dyn Bodies, events: &[Event]) -> Result<(), Failure> {
-    let trace = &state.trace;
-    for asked in asked(logs, state, bodies).await? {
-        out(&format!("\n{}", one_line(&asked.line(trace))))?;
-        asked.whole.iter().try_for_each(|line| out(&format!("   │ {line}")))?;
-        let rule = offered_rule(events, asked.call);
-        for line in asked.verdict.iter().map(why).chain(leads(&asked.places)).chain(rule.as_deref().map(offered)) {
+/// Shows what a trace waits for, and what to do.
+fn show_waits(logs: &Logs, waits: &Waits) -> Result<(), Failure> {
+    let trace = &waits.trace;
+    for call in &waits.calls {
+        out(&format!("\n{}", one_line(&line(call, trace))))?;
+        whole_of(call).iter().try_for_each(|line| out(&format!("   │ {line}")))?;
+        let rule = call.offer.as_deref().map(offered);
+        for line in call.verdict.iter().map(why).chain(leads(&call.places)).chain(rule) {
             out(&format!("   {line}"))?;
         }
     }
-    for question in questions(logs, state, bodies, events).await? {
-        out(&format!("\n{}", question.line(trace)))?;
-        question.lines.iter().try_for_each(|line| out(&format!("   │ {line}")))?;
-        question.notes().iter().try_for_each(|line| out(&format!("   {line}")))?;
+    for question in &waits.questions {
+        out(&format!("\n{}", questions::line(question, trace)))?;
+        questions::lines(question).iter().try_for_each(|line| out(&format!("   │ {line}")))?;
+        questions::notes(question).iter().try_for_each(|line| out(&format!("   {line}")))?;
     }
-    let mut there =
-        state.children.open().filter_map(|child| child.trace.as_ref()).filter(|of| of.elsewhere().is_some());
-    if state.run.is_some()
+    if let Some(agent) = waits.remote.first()
         && !logs.is_driven(trace)?
-        && let Some(agent) = there.next()
     {
         out(&format!("\nit waits for {agent}; to continue with what came of it: mainpath resume {}", trace.root()))?;
     }

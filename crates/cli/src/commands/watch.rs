@@ -3,9 +3,9 @@
 
 use crate::exit::{Exit, Failure, logs};
 use crate::traces::allow::why;
-use crate::traces::asked::{Asked, Standing, asked};
+use crate::traces::asked::{driven_line, line, whole_of};
 use crate::traces::mail::says_first;
-use crate::traces::questions::{Question, questions};
+use crate::traces::questions;
 use crate::traces::wanted::CallAt;
 use crate::ui::live::{Ears, HeardPiece};
 use crate::ui::print::Printer;
@@ -13,9 +13,10 @@ use crate::ui::printers::Printers;
 use crate::ui::text::one_line;
 use crate::ui::told::child_name;
 use clap::Args;
-use mainpath::core::{CallState, State};
+use mainpath::core::CallState;
 use mainpath::runtime::Live;
 use mainpath::store::Store;
+use mainpath::trace::{CallStanding, QuestionStanding, Waits};
 use mainpath::types::{Event, EventId, EventKind, TraceId};
 use mainpath::watching::goes_on;
 use mainpath::{Logs, Seen, WatchFrom, Watching};
@@ -188,17 +189,24 @@ impl Show<'_> {
         for printer in self.printers.all() {
             let trace = printer.state().trace.clone();
             let mut is_new = |call| self.told.insert(CallAt { trace: trace.clone(), call });
-            for asked in questions_of(self.logs, printer.state()).await? {
-                if let Some(question) = asked.question(&trace).filter(|_| is_new(asked.call)) {
+            let state = printer.state();
+            // The log is read only if a call may wait.
+            if !state.waits_for_people() && !state.turn_calls().iter().any(|call| call.state == CallState::Asked) {
+                continue;
+            }
+            let (log, state, bodies) = self.logs.read(&trace).await?;
+            let Waits { calls, questions, .. } = self.logs.of(&trace, &log, &state, &bodies).waits().await?;
+            for call in &calls {
+                if let Some(question) = driven_line(call, &trace).filter(|_| is_new(call.call)) {
                     printer.line("?", &question);
-                    asked.whole.iter().for_each(|line| printer.detail(line));
+                    whole_of(call).iter().for_each(|line| printer.detail(line));
                 }
             }
-            for question in answers_to(self.logs, printer.state()).await? {
-                if question.is_open() && is_new(question.call) {
-                    printer.line("?", &format!("at its terminal, or: {}", question.line(&trace)));
-                    question.lines.iter().for_each(|line| printer.detail(line));
-                    question.notes().iter().for_each(|note| printer.line("·", note));
+            for question in &questions {
+                if question.standing == QuestionStanding::Open && is_new(question.call) {
+                    printer.line("?", &format!("at its terminal, or: {}", questions::line(question, &trace)));
+                    questions::lines(question).iter().for_each(|line| printer.detail(line));
+                    questions::notes(question).iter().for_each(|note| printer.line("·", note));
                 }
             }
         }
@@ -207,12 +215,13 @@ impl Show<'_> {
 
     /// Nobody drives it: what it waits for is said, and what its agents wait for.
     async fn abandoned(&mut self) -> Result<Exit, Failure> {
-        let (log, state, _) = self.logs.read(&self.trace).await?;
-        let mut waits = leave(self.logs, &state, None).await?;
-        for child in below(self.logs, &state).await? {
-            let mut printer = Printer::new(&child.trace, false, EventId::MAX);
-            printer = printer.of_agent(child_name(&self.trace, &child.trace));
-            waits |= leave(self.logs, &child, Some(&mut printer)).await?;
+        let (log, state, bodies) = self.logs.read(&self.trace).await?;
+        let own = self.logs.of(&self.trace, &log, &state, &bodies).waits().await?;
+        let mut waits = leave(&own, None);
+        for agent in self.logs.agent_waits(&self.trace).await?.agents {
+            let mut printer = Printer::new(&agent.trace, false, EventId::MAX);
+            printer = printer.of_agent(child_name(&self.trace, &agent.trace));
+            waits |= leave(&agent, Some(&mut printer));
         }
         if waits {
             return Ok(Exit::ApprovalNeeded);
@@ -226,24 +235,9 @@ impl Show<'_> {
     }
 }
 
-/// The agents that a trace has started and that have not ended, and theirs.
-async fn below(logs: &Logs, state: &State) -> Result<Vec<State>, Failure> {
-    let mut found: Vec<State> = Vec::new();
-    let mut next: Vec<TraceId> = state.children.open().filter_map(|child| child.trace.clone()).collect();
-    next.reverse();
-    while let Some(child) = next.pop() {
-        // One that was only just started has no log yet.
-        let Ok((_, state, _)) = logs.read(&child).await else { continue };
-        let more = state.children.open().filter_map(|child| child.trace.clone());
-        next.extend(more.collect::<Vec<_>>().into_iter().rev());
-        found.push(state);
-    }
-    Ok(found)
-}
-
 /// Says what a trace that nobody drives waits for, with its agent's name if it is one. Whether a person can decide or answer now.
-async fn leave(logs: &Logs, state: &State, mut agent: Option<&mut Printer>) -> Result<bool, Failure> {
-    let trace = &state.trace;
+fn leave(waits: &Waits, mut agent: Option<&mut Printer>) -> bool {
+    let trace = &waits.trace;
     let mut say = |line: &str, more: &[String], notes: &[String]| match &mut agent {
         Some(printer) => {
             printer.line("?", line);
@@ -256,15 +250,14 @@ async fn leave(logs: &Logs, state: &State, mut agent: Option<&mut Printer>) -> R
             notes.iter().for_each(|note| eprintln!("  {note}"));
         }
     };
-    let asked = questions_of(logs, state).await?;
-    for asked in &asked {
-        say(&asked.line(trace), &asked.whole, asked.verdict.as_ref().map(why).as_slice());
+    for call in &waits.calls {
+        say(&line(call, trace), &whole_of(call), call.verdict.as_ref().map(why).as_slice());
     }
-    let questions = answers_to(logs, state).await?;
-    for question in &questions {
-        say(&question.line(trace), &question.lines, &question.notes());
+    for question in &waits.questions {
+        say(&questions::line(question, trace), &questions::lines(question), &questions::notes(question));
     }
-    Ok(asked.iter().any(|asked| asked.standing == Standing::Open) || questions.iter().any(Question::is_open))
+    let is_open = waits.calls.iter().any(|call| call.standing == CallStanding::Open);
+    is_open || waits.questions.iter().any(|question| question.standing == QuestionStanding::Open)
 }
 
 /// Whether anybody still reads. Errors: standard output cannot be written.
@@ -274,25 +267,6 @@ pub fn printed(done: std::io::Result<()>) -> Result<bool, Failure> {
         Err(error) => Err(Failure::error(format!("standard output cannot be written: {error}"))),
         Ok(()) => Ok(true),
     }
-}
-
-/// The calls that somebody may be asked about.
-async fn questions_of(logs: &Logs, state: &State) -> Result<Vec<Asked>, Failure> {
-    // Read again only where there are any: what a call is about is in the log.
-    if state.turn_calls().iter().all(|call| call.state != CallState::Asked && !call.is_approved_only()) {
-        return Ok(Vec::new());
-    }
-    let (_, _, bodies) = logs.read(&state.trace).await?;
-    asked(logs, state, &bodies).await
-}
-
-/// What the agent itself asks.
-async fn answers_to(logs: &Logs, state: &State) -> Result<Vec<Question>, Failure> {
-    if !state.waits_for_people() {
-        return Ok(Vec::new());
-    }
-    let (log, _, bodies) = logs.read(&state.trace).await?;
-    questions(logs, state, &bodies, &log.events).await
 }
 
 /// The event that the last run began with; its first message comes right before it.

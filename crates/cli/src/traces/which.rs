@@ -1,12 +1,12 @@
 //! Which trace is meant where nobody names one: the one that waits, the last one of a folder, or the only one.
 
 use crate::exit::Failure;
-use crate::traces::wanted::agents_that_wait;
+use crate::traces::wanted::tell_unasked;
 use crate::ui::text::{one_line, short};
 use mainpath::Logs;
-use mainpath::core::CallState;
 use mainpath::index::Row;
 use mainpath::listing::{refreshed, rows_of_logs};
+use mainpath::trace::CallStanding;
 use mainpath::types::TraceId;
 use std::io::IsTerminal;
 
@@ -37,17 +37,25 @@ async fn all_waiting(logs: &Logs) -> Result<Vec<Row>, Failure> {
     let mut waiting = Vec::new();
     for row in rows.iter().filter(|row| !waits_for(row)) {
         // One that asks a question waits for an answer, not for a decision.
-        let (_, state, _) = logs.read(&row.trace).await?;
-        if state.turn_calls().iter().any(|call| call.state == CallState::Asked || call.is_approved_only()) {
+        let (log, state, bodies) = logs.read(&row.trace).await?;
+        let waits = logs.of(&row.trace, &log, &state, &bodies).waits().await?;
+        if !waits.calls.is_empty() {
             waiting.push(row.clone());
         }
-        let is_elsewhere = |child: &TraceId| child.elsewhere().is_some();
-        if state.children.open().any(|child| child.trace.as_ref().is_some_and(is_elsewhere)) {
-            let agents = agents_that_wait(logs, &row.trace, false).await?;
-            waiting.extend(agents.into_iter().filter(is_elsewhere).map(|trace| Row { trace, ..row.clone() }));
+        if !waits.remote.is_empty() {
+            let agents = agents_to_decide(logs, &row.trace).await?;
+            let remote = agents.into_iter().filter(|agent| agent.elsewhere().is_some());
+            waiting.extend(remote.map(|trace| Row { trace, ..row.clone() }));
         }
     }
     Ok(waiting)
+}
+
+/// The agents of a trace whose calls wait for a decision. Agents that cannot be read are named to the user.
+async fn agents_to_decide(logs: &Logs, trace: &TraceId) -> Result<Vec<TraceId>, Failure> {
+    let waits = logs.agent_waits(trace).await?;
+    tell_unasked(&waits);
+    Ok(waits.to_decide())
 }
 
 /// Which others wait, as the end of a sentence; empty where none does.
@@ -61,11 +69,12 @@ pub async fn waiting_elsewhere(logs: &Logs, trace: &TraceId) -> Result<String, F
 pub async fn waiting(logs: &Logs, named: Option<&str>) -> Result<TraceId, Failure> {
     if named.is_some() {
         let trace = logs.find_anywhere(named).await?;
-        let (_, state, _) = logs.read(&trace).await?;
-        if state.turn_calls().iter().any(|call| call.state == CallState::Asked) {
+        let (log, state, bodies) = logs.read(&trace).await?;
+        let calls = logs.of(&trace, &log, &state, &bodies).decidable_calls().await?;
+        if calls.iter().any(|call| call.standing != CallStanding::Approved) {
             return Ok(trace);
         }
-        let agents = agents_that_wait(logs, &trace, false).await?;
+        let agents = agents_to_decide(logs, &trace).await?;
         return match agents.as_slice() {
             [] => Ok(trace),
             [one] => Ok(one.clone()),

@@ -3,13 +3,12 @@
 use crate::exit::{Exit, Failure};
 use crate::runs::follow::Follow;
 use crate::traces::asked::and_resume;
-use crate::traces::questions::{asked, unanswered};
-use crate::traces::wanted::{CallAt, Wanted};
-use crate::ui::print::Made;
+use crate::traces::questions::{gist, lines, read, unanswered};
+use crate::traces::wanted::CallAt;
 use crate::ui::say::tell;
-use crate::ui::text::{one_line, span};
+use crate::ui::text::span;
 use mainpath::runtime::Mail;
-use mainpath::tools::AskHumanArgs;
+use mainpath::trace::OpenQuestion;
 
 /// What a question with choices takes besides.
 const CHOICE: &str = "  a number   pick that choice; its words pick it too";
@@ -24,32 +23,30 @@ const HANG: usize = 13;
 
 impl Follow<'_> {
     /// Says what is asked where nobody can answer here.
-    pub(super) fn leave_question(&mut self, wanted: &Wanted) {
-        let (gist, lines) = question_of(&wanted.made);
-        let note = time_of(&wanted.made);
-        let CallAt { trace, call } = &wanted.at;
-        let who = self.child_of(wanted).map(|child| format!(" of agent {child}")).unwrap_or_default();
+    pub(super) fn leave_question(&mut self, at: &CallAt, question: &OpenQuestion) {
+        let (gist, note) = (gist(question), time_of(question));
+        let CallAt { trace, call } = at;
+        let who = self.child_of(at).map(|child| format!(" of agent {child}")).unwrap_or_default();
         let then = and_resume(&self.trace);
         self.say(&format!("call {call}{who} asks ({gist}): mainpath answer {trace} {call} TEXT{then}"));
-        lines.iter().for_each(|line| self.printer.rail(line));
+        lines(question).iter().for_each(|line| self.printer.rail(line));
         note.iter().for_each(|line| self.printer.line("·", line));
     }
 
     /// Shows a question and asks for the answer.
-    pub(super) fn show_question(&mut self, wanted: &Wanted) {
-        let (_, lines) = question_of(&wanted.made);
-        match self.child_of(wanted) {
+    pub(super) fn show_question(&mut self, at: &CallAt, question: &OpenQuestion) {
+        match self.child_of(at) {
             Some(child) => self.printer.line("?", &format!("agent {child} asks:")),
             None => self.printer.line("?", "the agent asks:"),
         }
-        lines.iter().for_each(|line| self.printer.rail(line));
-        time_of(&wanted.made).iter().for_each(|line| eprintln!("  {line}"));
-        self.ask_for_answer("", &wanted.made);
+        lines(question).iter().for_each(|line| self.printer.rail(line));
+        time_of(question).iter().for_each(|line| eprintln!("  {line}"));
+        self.ask_for_answer("", question);
     }
 
     /// Asks for the answer. `before`: what is wrong with the one that was typed.
-    pub(super) fn ask_for_answer(&self, before: &str, made: &Made) {
-        let has_choices = AskHumanArgs::read(&made.arguments).is_some_and(|args| !args.choices.is_empty());
+    pub(super) fn ask_for_answer(&self, before: &str, question: &OpenQuestion) {
+        let has_choices = read(question).is_some_and(|args| !args.choices.is_empty());
         let how = if has_choices { "a number or words" } else { "your answer" };
         self.ask_with(&format!("{before}  {how} ([l]ater, [?]): "), "");
     }
@@ -57,11 +54,12 @@ impl Follow<'_> {
     /// Takes the answer that was typed; without one the question stays open.
     pub(super) async fn answer_question(
         &mut self,
-        wanted: &Wanted,
+        at: &CallAt,
+        question: &OpenQuestion,
         line: Option<String>,
     ) -> Result<Option<Exit>, Failure> {
-        let CallAt { trace, call } = wanted.at.clone();
-        let args = AskHumanArgs::read(&wanted.made.arguments);
+        let CallAt { trace, call } = at.clone();
+        let args = read(question);
         let line = line.as_deref().map(str::trim);
         let picks = |text: &str| args.as_ref().is_some_and(|args| args.chosen(text).is_some());
         // Whole words such as "later" may be an answer.
@@ -74,36 +72,28 @@ impl Follow<'_> {
         if is("?") {
             let choice = args.as_ref().filter(|args| !args.choices.is_empty()).map(|_| CHOICE);
             choice.into_iter().chain(HELP.lines()).for_each(|line| tell(line, HANG));
-            self.ask_for_answer("", &wanted.made);
+            self.ask_for_answer("", question);
             return Ok(None);
         }
         if text.is_empty() {
-            self.ask_for_answer("", &wanted.made);
+            self.ask_for_answer("", question);
             return Ok(None);
         }
         if let Some(why) = args.as_ref().and_then(|args| args.no_choice(text)) {
-            self.ask_for_answer(&format!("  {why};"), &wanted.made);
+            self.ask_for_answer(&format!("  {why};"), question);
             return Ok(None);
         }
         self.asked_no_more();
-        self.decided.insert(wanted.at.clone());
+        self.decided.insert(at.clone());
         let mail = Mail::Answer { call, text: text.into(), via: Some("terminal".into()) };
         self.app.host.runtime().send(&self.app.logs.scope, &trace, &mail).await?;
         Ok(None)
     }
 }
 
-/// How long a question waits, and what counts then, if it does not wait for ever.
-fn time_of(made: &Made) -> Option<String> {
-    let args = AskHumanArgs::read(&made.arguments)?;
+/// How long a question waits, and the effect of no answer, unless it waits for ever.
+fn time_of(question: &OpenQuestion) -> Option<String> {
+    let args = read(question)?;
     let waits = span(u64::from(args.expires_in?) * 1_000);
     Some(unanswered(Some(&args), &format!("within {waits} of being asked")))
-}
-
-/// The question of a call in a line, and all of it.
-fn question_of(made: &Made) -> (String, Vec<String>) {
-    match AskHumanArgs::read(&made.arguments) {
-        Some(args) => asked(&args),
-        None => (one_line(&made.arguments), vec![one_line(&made.arguments)]),
-    }
 }

@@ -16,11 +16,10 @@ use mainpath::runtime::{Live, Streamed, rest_of};
 use mainpath::store::scheduler::system_clock;
 use mainpath::types::{
     AGENT_FAILED, ApprovalGranted, BranchKind, CallId, CallResolved, ChildOutcome, Delta, Event, EventId, EventKind,
-    MessageMode, ModelError, ModelFinished, Origin, Part, PlannedCall, RecordedCall, Remedy, Resolution, RunClosing,
-    Spent, SummaryMode, TraceId, Verdict, text_of,
+    MessageMode, ModelError, ModelFinished, Part, RecordedCall, Remedy, Resolution, RunClosing, Spent, SummaryMode,
+    TraceId, text_of,
 };
 use std::collections::HashMap;
-use std::path::PathBuf;
 
 /// Prints what a watcher sees.
 pub struct Printer {
@@ -49,8 +48,6 @@ pub struct Printer {
     used: Spent,
     /// The calls whose output was shown as it came.
     heard: HashMap<CallId, Echo>,
-    /// The folder that the run works in.
-    pub folder: PathBuf,
     /// The first event to print; earlier ones are only read.
     from: EventId,
     /// The last event seen.
@@ -64,14 +61,6 @@ pub struct Made {
     pub name: String,
     /// The arguments: JSON text.
     pub arguments: String,
-    /// The narrowest rule that would allow calls like it.
-    pub offer: Option<String>,
-    /// Where its arguments came from, beside the model.
-    pub origins: Vec<Origin>,
-    /// What rules said of it.
-    pub verdict: Option<Verdict>,
-    /// Where its paths lead, if that is not where they are written.
-    pub places: Vec<String>,
 }
 
 /// Prints event lines.
@@ -97,7 +86,6 @@ impl Printer {
             branch: None,
             used: Spent::default(),
             heard: HashMap::new(),
-            folder: PathBuf::new(),
             from,
             last: 0,
         }
@@ -191,7 +179,6 @@ impl Printer {
         match &event.kind {
             EventKind::SpecChanged(data) => {
                 self.tries.1 = data.spec.limits.model_retries;
-                self.folder = data.spec.workspace.clone().into();
             }
             EventKind::RunStarted(_) => {
                 self.used = Spent::default();
@@ -383,9 +370,7 @@ impl Printer {
                     (None, _) => {}
                 }
             }
-            let PlannedCall { offer, origins, verdict, places, .. } = planned.clone();
-            let (name, arguments) = (name.to_string(), arguments.to_string());
-            self.calls.insert(call, Made { name, arguments, offer, origins, verdict, places });
+            self.calls.insert(call, Made { name: name.to_string(), arguments: arguments.to_string() });
         }
         if !quiet {
             self.out.close();

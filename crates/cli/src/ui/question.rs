@@ -4,17 +4,17 @@ use crate::commands::control::fits;
 use crate::exit::{Exit, Failure};
 use crate::runs::follow::Follow;
 use crate::traces::allow::{in_a_line, leads, offered, why};
-use crate::traces::asked::and_resume;
-use crate::traces::wanted::{CallAt, Wanted, wanted};
-use crate::ui::print::Made;
+use crate::traces::asked::{and_resume, what, whole_of};
+use crate::traces::wanted::{Asks, CallAt, Wanted, wanted};
 use crate::ui::prompt::{Said, understand};
 use crate::ui::say::tell;
 use crate::ui::term::screen;
-use crate::ui::text::{count, gist, one_line, plain, were};
+use crate::ui::text::{count, one_line, plain, were};
 use crate::ui::told::child_name;
 use mainpath::policy::{EVERY_FILE_HERE, is_asked_by_default, is_for_files_here};
 use mainpath::runtime::{Mail, Waiting};
 use mainpath::spec_of;
+use mainpath::trace::DecidableCall;
 use mainpath::types::{ApprovalMode, CallId, Origin, Spec, TraceId};
 use std::sync::Arc;
 
@@ -40,13 +40,13 @@ const HELP: &str = "  y          allow this call
 const HANG: usize = 13;
 
 /// Whether a call is asked about for no more than that it changes files of the folder.
-fn changes_files_here(made: &Made) -> bool {
+fn changes_files_here(made: &DecidableCall) -> bool {
     let by_default = made.verdict.as_ref().is_some_and(is_asked_by_default);
     by_default && made.places.is_empty() && made.offer.as_deref().is_some_and(is_for_files_here)
 }
 
 /// The rules that a call can be allowed by besides: by which letters.
-fn rules(made: &Made) -> &'static [&'static str] {
+fn rules(made: &DecidableCall) -> &'static [&'static str] {
     match made.offer.is_some() {
         true if changes_files_here(made) => &["t", "f", "w"],
         true => &["t", "w"],
@@ -55,18 +55,23 @@ fn rules(made: &Made) -> &'static [&'static str] {
 }
 
 /// The letters that a question about a call takes, in a line.
-fn letters(made: &Made) -> String {
+fn letters(made: &DecidableCall) -> String {
     let rules: String = rules(made).iter().map(|letter| format!("{letter}, ")).collect();
     format!("y, n, {rules}e and the new command or arguments, a, d, l or ?")
 }
 
 /// What they mean, a line each.
-fn meanings(made: &Made) -> impl Iterator<Item = &'static str> {
+fn meanings(made: &DecidableCall) -> impl Iterator<Item = &'static str> {
     let offered = rules(made);
     HELP.lines().filter(move |line| {
         let letter = line.split_whitespace().next().unwrap_or_default();
         !matches!(letter, "t" | "f" | "w") || offered.contains(&letter)
     })
+}
+
+/// The name of a call's tool.
+fn tool(made: &DecidableCall) -> String {
+    one_line(made.tool.as_deref().unwrap_or_default())
 }
 
 /// How many of these lines fit.
@@ -85,7 +90,7 @@ const KEYS: &str = "yndl?";
 impl Follow<'_> {
     /// The calls that nobody has decided on, in order: those of agents that the run has started come last.
     async fn undecided(&self, waiting: &[Waiting]) -> Result<Vec<Wanted>, Failure> {
-        let mut wanted = wanted(&self.app.logs, &self.printer, &self.trace, waiting).await?;
+        let mut wanted = wanted(&self.app.logs, &self.trace, waiting).await?;
         wanted.retain(|one| !self.decided.contains(&one.at));
         Ok(wanted)
     }
@@ -93,14 +98,18 @@ impl Follow<'_> {
     /// Approves a call that a rule given here covers: it was judged before there was one.
     pub async fn allowed_by_rule(&mut self, waiting: &[Waiting]) -> Result<bool, Failure> {
         let undecided = self.undecided(waiting).await?;
-        let Some(Wanted { at, made, .. }) = undecided.iter().find(|wanted| !wanted.asks) else { return Ok(false) };
+        let calls = undecided.iter().find_map(|wanted| match &wanted.asks {
+            Asks::Approval(call) => Some((&wanted.at, call)),
+            Asks::Answer(_) => None,
+        });
+        let Some((at, made)) = calls else { return Ok(false) };
         let is_given = |rule: &String| self.rules.contains(rule);
         let by_files = || {
             (changes_files_here(made) && self.rules.iter().any(|rule| rule == EVERY_FILE_HERE))
                 .then(|| EVERY_FILE_HERE.into())
         };
         let Some(rule) = made.offer.clone().filter(is_given).or_else(by_files) else { return Ok(false) };
-        self.printer.line("·", &format!("{} is allowed by {}", made.name, in_a_line(&rule)));
+        self.printer.line("·", &format!("{} is allowed by {}", tool(made), in_a_line(&rule)));
         self.decided.insert(at.clone());
         self.app.host.runtime().send(&self.app.logs.scope, &at.trace, &Mail::approve(at.call)).await?;
         Ok(true)
@@ -115,7 +124,10 @@ impl Follow<'_> {
         if !self.attended {
             let several = undecided.len() > 1;
             for wanted in &undecided {
-                if wanted.asks { self.leave_question(wanted) } else { self.leave(wanted, several) }
+                match &wanted.asks {
+                    Asks::Approval(call) => self.leave(&wanted.at, call, several),
+                    Asks::Answer(question) => self.leave_question(&wanted.at, question),
+                }
             }
             return Ok(Some(Exit::ApprovalNeeded));
         }
@@ -124,15 +136,17 @@ impl Follow<'_> {
             return Ok(None);
         }
         screen::ring();
-        if wanted.asks {
-            self.show_question(&wanted);
-            self.asked = Some(wanted);
-            return Ok(None);
-        }
-        let made = &wanted.made;
-        let who = self.child_of(&wanted).map(|child| format!("agent {child}: ")).unwrap_or_default();
-        self.printer.line("?", &format!("{who}allow {}: {}", made.name, gist(&made.arguments)));
-        let lines = wanted.whole();
+        let made = match &wanted.asks {
+            Asks::Approval(call) => call,
+            Asks::Answer(question) => {
+                self.show_question(&wanted.at, question);
+                self.asked = Some(wanted);
+                return Ok(None);
+            }
+        };
+        let who = self.child_of(&wanted.at).map(|child| format!("agent {child}: ")).unwrap_or_default();
+        self.printer.line("?", &format!("{who}allow {}", what(made)));
+        let lines = whole_of(made);
         let shown = fitting(&lines);
         lines.iter().take(shown).for_each(|line| self.printer.rail(line));
         self.unseen = lines.len() - shown;
@@ -155,17 +169,16 @@ impl Follow<'_> {
     }
 
     /// Says what is to be decided where nobody can be asked.
-    fn leave(&mut self, wanted: &Wanted, several: bool) {
-        let Wanted { at: CallAt { trace, call }, made, .. } = wanted;
+    fn leave(&mut self, at: &CallAt, made: &DecidableCall, several: bool) {
+        let CallAt { trace, call } = at;
         let which = if several { format!(" --call {call}") } else { String::new() };
-        let who = self.child_of(wanted).map(|child| format!(" of agent {child}")).unwrap_or_default();
+        let who = self.child_of(at).map(|child| format!(" of agent {child}")).unwrap_or_default();
         self.say(&format!(
-            "call {call}{who} ({}: {}) needs approval: mainpath approve {trace}{which}{}",
-            one_line(&made.name),
-            gist(&made.arguments),
+            "call {call}{who} ({}) needs approval: mainpath approve {trace}{which}{}",
+            what(made),
             and_resume(&self.trace)
         ));
-        for line in wanted.whole() {
+        for line in whole_of(made) {
             self.printer.rail(&line);
         }
         let why = made.verdict.iter().map(why).chain(leads(&made.places));
@@ -175,8 +188,8 @@ impl Follow<'_> {
     }
 
     /// The agent whose call it is, if it is none of this run's own.
-    pub(super) fn child_of(&self, wanted: &Wanted) -> Option<String> {
-        let child = &wanted.at.trace;
+    pub(super) fn child_of(&self, at: &CallAt) -> Option<String> {
+        let child = &at.trace;
         (*child != self.trace).then(|| child_name(&self.trace, child).into())
     }
 
@@ -194,11 +207,11 @@ impl Follow<'_> {
 
     /// Asks again for one of the words.
     pub fn ask_again(&self) {
-        if let Some(asked) = self.asked.as_ref().filter(|asked| asked.asks) {
-            return self.ask_for_answer("", &asked.made);
+        match self.asked.as_ref().map(|asked| &asked.asks) {
+            Some(Asks::Answer(question)) => self.ask_for_answer("", question),
+            Some(Asks::Approval(call)) => self.ask(&format!("  {}: ", letters(call))),
+            None => {}
         }
-        let made = self.asked.as_ref().map(|asked| asked.made.clone()).unwrap_or_default();
-        self.ask(&format!("  {}: ", letters(&made)));
     }
 
     /// Nothing is asked any more.
@@ -208,7 +221,7 @@ impl Follow<'_> {
     }
 
     /// The words that a question takes.
-    fn ask_for_word(&self, before: &str, made: &Made) {
+    fn ask_for_word(&self, before: &str, made: &DecidableCall) {
         let seen = if self.unseen > 0 { "[d]etails" } else { "[y]es" };
         let rule = match made.offer.is_some() && self.unseen == 0 {
             true if changes_files_here(made) => "for this [t]race, all [f]iles here, al[w]ays, ",
@@ -221,17 +234,17 @@ impl Follow<'_> {
 
     pub async fn decide(&mut self, line: Option<String>) -> Result<Option<Exit>, Failure> {
         let Some(wanted) = self.asked.clone() else { return Ok(None) };
-        if wanted.asks {
-            return self.answer_question(&wanted, line).await;
-        }
-        let whole = wanted.whole();
-        let Wanted { at, made, .. } = wanted;
+        let Wanted { at, asks } = wanted;
+        let made = match asks {
+            Asks::Approval(call) => call,
+            Asks::Answer(question) => return self.answer_question(&at, &question, line).await,
+        };
         let CallAt { trace, call } = at.clone();
         let said = line.as_deref().map_or(Said::Later, understand);
         let allows = matches!(said, Said::Yes | Said::Trace | Said::Files | Said::Always | Said::All | Said::Edit(_));
         let mail = match said {
             Said::Details => {
-                whole.iter().for_each(|line| self.printer.rail(line));
+                whole_of(&made).iter().for_each(|line| self.printer.rail(line));
                 self.unseen = 0;
                 self.ask_for_word("", &made);
                 return Ok(None);
@@ -270,7 +283,7 @@ impl Follow<'_> {
                 ));
                 self.with_rule(call, Some(rule))
             }
-            Said::Edit(text) => match edited(&made.arguments, &text) {
+            Said::Edit(text) => match edited(made.arguments.as_deref().unwrap_or_default(), &text) {
                 Some(arguments) => match fits(self.app, &trace, call, &arguments).await {
                     Ok(()) => Mail::Approve { call, arguments: Some(arguments), rule: None },
                     Err(problem) => {

@@ -5,7 +5,8 @@ use super::read::Read;
 use crate::{Error, ErrorKind, spec_of};
 use mainpath_core::{Call, CallState};
 use mainpath_runtime::Mail;
-use mainpath_types::{CallId, Event, EventKind, MailId, RUN_SCRIPT};
+use mainpath_tools::Schema;
+use mainpath_types::{CallId, MailId, RUN_SCRIPT, Spec};
 use serde::{Deserialize, Serialize};
 
 /// For which calls an approval holds beside the one that is approved.
@@ -17,15 +18,6 @@ pub enum ApprovedFor {
     /// Calls like this one from now on, in every trace of this home.
     #[cfg(feature = "home")]
     Always,
-}
-
-/// The narrowest rule that would allow calls like this one, a pattern in each line, as it was offered when the call was judged.
-pub fn offered_rule(events: &[Event], call: CallId) -> Option<String> {
-    let recorded = events.iter().find_map(|event| match &event.kind {
-        EventKind::ModelFinished(data) if data.seq == call.seq => data.call(call.index),
-        _ => None,
-    });
-    recorded.and_then(|call| call.planned.offer.clone())
 }
 
 /// What is approved beside the call itself.
@@ -42,7 +34,7 @@ struct Approval {
 /// What is said to a model in several lines, as one for people.
 fn in_a_line(text: &str) -> String {
     let line = text.replacen(":\n- ", ": ", 1).replace("\n- ", "; ").replace(['\r', '\n'], "; ");
-    line.trim_end_matches('.').replacen("Wrong arguments", "wrong arguments", 1)
+    line.trim_end_matches('.').into()
 }
 
 impl Trace {
@@ -55,9 +47,8 @@ impl Trace {
     /// Approves a call that was denied, so that it is made after all; with other arguments, as JSON text, if there are any. Errors: as
     /// [`Trace::approve_with`]'s.
     pub async fn approve_denied(&self, call: CallId, arguments: Option<String>) -> Result<(), Error> {
-        #[cfg(feature = "home")]
         if let Some(arguments) = &arguments {
-            self.check_allowed(call, arguments).await?;
+            self.check_arguments(call, arguments).await?;
         }
         self.approve_as(call, Approval { arguments, rule: None, reopens: true }).await
     }
@@ -66,27 +57,40 @@ impl Trace {
     /// not take such arguments, or a rule denies them; then nothing is decided.
     pub async fn approve_with(&self, call: CallId, arguments: impl Into<String>) -> Result<(), Error> {
         let arguments = arguments.into();
-        self.check_allowed(call, &arguments).await?;
+        self.check_arguments(call, &arguments).await?;
         self.approve_as(call, Approval { arguments: Some(arguments), ..Approval::default() }).await
     }
 
-    /// Errors: a rule denies a call with these arguments, as far as that is known before it is judged where it is driven.
-    async fn check_allowed(&self, call: CallId, arguments: &str) -> Result<(), Error> {
+    /// Checks arguments that a person wrote for a call that waits or was denied. Errors: its tool does not take them, or a rule denies
+    /// them, as far as that is known in this process.
+    pub async fn check_arguments(&self, call: CallId, arguments: &str) -> Result<(), Error> {
         let read = self.look().await?;
         let waits = |row: &&Call| row.state == CallState::Asked || row.is_denied();
-        let row = read.state.calls.get(call).filter(waits).filter(|_| self.id().elsewhere().is_none());
-        let (Some(tool), Some(spec)) = (row.and_then(|row| row.tool.as_deref()), spec_of(&read.log)) else {
-            return Ok(());
+        let Some(row) = read.state.calls.get(call).filter(waits) else { return Ok(()) };
+        let Some(tool) = row.tool.as_deref() else { return Ok(()) };
+        let spec = spec_of(&read.log);
+        // Another machine has rules of its own, and the driver knows which skills are loaded.
+        let judged = spec.filter(|_| tool != RUN_SCRIPT && self.id().elsewhere().is_none());
+        let why = match (self.misfit(tool, arguments, spec), judged) {
+            (None, Some(spec)) if self.host().tools().doc(tool).is_some() => {
+                self.host().denial(spec, tool, arguments)?
+            }
+            (misfit, _) => misfit,
         };
-        // Which skills are loaded is known where the trace is driven; what the tool does not take is told by who sends it.
+        let stands = if row.is_denied() { "denied" } else { "waiting" };
+        why.map_or(Ok(()), |why| Err(Error::invalid(format!("{}; call {call} is still {stands}", in_a_line(&why)))))
+    }
+
+    /// Returns why a tool does not take these arguments. A tool whose server is not connected is checked as the run describes it.
+    fn misfit(&self, tool: &str, arguments: &str, spec: Option<&Spec>) -> Option<String> {
         let tools = self.host().tools();
-        if tool == RUN_SCRIPT || tools.doc(tool).is_none() || tools.arguments(tool, arguments).is_err() {
-            return Ok(());
+        if tools.doc(tool).is_some() {
+            return tools.arguments(tool, arguments).err().map(|problem| problem.text);
         }
-        match self.host().denial(spec, tool, arguments)? {
-            Some(why) => Err(Error::invalid(format!("{}; call {call} is still waiting", in_a_line(&why)))),
-            None => Ok(()),
-        }
+        let Ok(value) = serde_json::from_str(arguments) else { return Some("the arguments are not JSON".into()) };
+        let known = spec?.tools.iter().find(|known| known.name == tool)?;
+        let violations = Schema::new(&known.input_schema).ok()?.violations(&value);
+        (!violations.is_empty()).then(|| format!("Wrong arguments for {tool}: {}", violations.join("; ")))
     }
 
     /// Approves a call as it was approved in a recording: with these arguments, and by this rule for those like it.
@@ -97,6 +101,13 @@ impl Trace {
         arguments: Option<String>,
         rule: Option<String>,
     ) -> Result<(), Error> {
+        let read = self.look().await?;
+        let tool = read.state.calls.get(call).and_then(|row| row.tool.as_deref());
+        if let (Some(tool), Some(arguments)) = (tool, &arguments)
+            && let Some(why) = self.misfit(tool, arguments, spec_of(&read.log))
+        {
+            return Err(Error::invalid(in_a_line(&why)));
+        }
         self.approve_as(call, Approval { arguments, rule, reopens: true }).await
     }
 
@@ -106,7 +117,7 @@ impl Trace {
     pub async fn approve_for(&self, call: CallId, lasting: ApprovedFor) -> Result<String, Error> {
         let read = self.look().await?;
         let refused = |why: &str| Error::new(ErrorKind::Refused, format!("call {call}: {why}; approve it once"));
-        let rule = offered_rule(&read.log.events, call).ok_or_else(|| refused("no narrow rule can cover it"))?;
+        let rule = self.of(&read).offer(call).ok_or_else(|| refused("no narrow rule can cover it"))?;
         self.approve_as(call, Approval { rule: Some(rule.clone()), ..Approval::default() }).await?;
         match lasting {
             ApprovedFor::Trace => {}
@@ -143,14 +154,8 @@ impl Trace {
         }
         let read = self.look().await?;
         let row = self.call(&read, call)?;
-        let tool = row.tool.as_deref();
         let Approval { arguments, rule, reopens } = approval;
         let reopens = reopens && row.is_denied();
-        if let (Some(arguments), Some(tool)) = (&arguments, tool) {
-            let tools = self.host().tools();
-            let taken = if tools.resolve(tool).is_some() { tools.arguments(tool, arguments).map(drop) } else { Ok(()) };
-            taken.map_err(|problem| Error::invalid(in_a_line(&problem.text)))?;
-        }
         let mail = match reopens {
             true => Mail::Reopen { call, arguments },
             false => Mail::Approve { call, arguments, rule },

@@ -4,8 +4,9 @@ use super::handle::Trace;
 use super::read::ReadTrace;
 use crate::{Error, launcher, spec_of};
 use mainpath_sandbox::{Launcher, secret_variables};
-use mainpath_tools::{FileNow, Git, Patched, Problem, Workspace, try_patch, write_patched};
+use mainpath_tools::{FileNow, Git, Patched, Problem, TakeChanges, Tool, Workspace, try_patch, write_patched};
 use mainpath_types::{ChildPatch, TraceId};
+use serde_json::Value;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Components, Path, PathBuf};
@@ -163,6 +164,17 @@ fn stays_inside(link: &Path, target: &Path, folder: &Path) -> bool {
     let mut rest = target.components();
     rest.by_ref().take(above).for_each(drop);
     above < link.components().count() && down(rest)
+}
+
+impl ReadTrace<'_> {
+    /// Returns the changes that a call with these arguments takes. `None`: it is no call that takes changes, or there are none to take.
+    pub async fn taken_by(&self, tool: &str, arguments: &str) -> Option<Taking> {
+        if tool != TakeChanges::NAME {
+            return None;
+        }
+        let arguments: Value = serde_json::from_str(arguments).ok()?;
+        Taking::find(*self, Some(arguments.get("sub_trace_id")?.as_str()?)).await.ok()
+    }
 }
 
 impl Trace {
