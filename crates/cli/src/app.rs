@@ -23,6 +23,11 @@ impl App {
         App::with(HomeOptions { read_only: true, ..HomeOptions::default() })
     }
 
+    /// Opens the host to send messages and decisions; with an invalid configuration it does no more than that.
+    pub fn for_sending(logs: &Logs) -> Result<App, Failure> {
+        Ok(App { host: Host::for_sending(logs)?, logs: logs.clone() })
+    }
+
     /// Opens the host with options of the command line. Errors: the configuration is invalid.
     pub fn with(options: HomeOptions) -> Result<App, Failure> {
         let host = Host::open(options)?;

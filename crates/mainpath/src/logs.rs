@@ -10,11 +10,12 @@ use mainpath_core::{Bodies, Log, State};
 use mainpath_providers::Registry;
 #[cfg(feature = "home")]
 use mainpath_runtime::Peers;
+use mainpath_runtime::replay::{Replayed, replay};
 use mainpath_runtime::views::last_known;
-use mainpath_runtime::{Mail, post, views};
+use mainpath_runtime::{EnvModels, Mail, post, verify, views};
 #[cfg(feature = "home")]
 use mainpath_store::Options;
-use mainpath_store::{FilesStore, Owner, ReadLog, Scope, ScopedStore, Store, StoreError, TraceStore};
+use mainpath_store::{FilesStore, Owner, ReadLog, Report, Scope, ScopedStore, Store, StoreError, TraceStore};
 use mainpath_types::{CallId, Event, MailId, TraceId};
 use std::sync::Arc;
 
@@ -269,6 +270,18 @@ impl Logs {
     /// The text of an answer that is too long for its event; `None` of all other events, and where it is not at hand.
     pub async fn long_answer(&self, event: &Event) -> Option<String> {
         long_answer(self.scoped(), event).await
+    }
+
+    /// Computes views and requests again and compares them with the record. `is_dry`: writes nothing; otherwise views that differ are
+    /// written again. Errors: the log or a blob cannot be read, or a view cannot be written.
+    pub async fn replay(&self, trace: &TraceId, is_dry: bool) -> Result<Replayed, Error> {
+        let models = EnvModels::new(Arc::new(self.registry()));
+        Ok(replay(self.at(trace), &models, is_dry).await?)
+    }
+
+    /// Checks that a log is complete and unchanged. Errors: it cannot be read.
+    pub async fn verify(&self, trace: &TraceId) -> Result<Report, Error> {
+        Ok(verify(self.at(trace)).await?)
     }
 
     /// Writes the views of a trace from its current log. Errors: the log cannot be read, or the views cannot be written.

@@ -1,16 +1,16 @@
 //! `answer`: a person's answer to a question of an agent.
 
+use crate::app::App;
 use crate::commands::control::driven_elsewhere;
 use crate::exit::{Exit, Failure, logs};
 use crate::runs::task::read_all;
 use crate::traces::asked::what;
-use crate::traces::questions::{answered, gist, line, read};
+use crate::traces::questions::{answered, gist, line};
 use crate::traces::wanted::tell_unasked;
 use crate::ui::out::out;
 use crate::ui::person::person_only;
 use clap::Args;
 use mainpath::Logs;
-use mainpath::runtime::Mail;
 use mainpath::trace::{NotAsked, QuestionChoice};
 use mainpath::types::{CallId, TraceId};
 
@@ -53,17 +53,8 @@ pub async fn answer(args: AnswerArgs) -> Result<Exit, Failure> {
         QuestionChoice::One(question) => question,
         other => return Err(refused(&trace, other)),
     };
-    if let Some(why) = read(&question).and_then(|asked| asked.no_choice(&text)) {
-        return Err(Failure::usage(format!("{why}; call {} of {trace} is still open", question.call)));
-    }
-    let mail = Mail::Answer { call: question.call, text: text.trim().into(), via: Some("command".into()) };
-    let sent = logs.send(&trace, &mail).await?;
-    if logs.was_answered_before(&trace, question.call, sent).await? {
-        return Err(Failure::error(format!(
-            "call {} of {trace} was answered by somebody else just now",
-            question.call
-        )));
-    }
+    let on = App::for_sending(&logs)?.host.trace(&trace).await?;
+    on.answer_via(question.call, text.trim(), Some("command".into())).await?;
     let done = format!("answered call {} of {trace} ({})", question.call, answered(&question, text.trim()));
     match driven_elsewhere(&logs, &trace)? {
         true => out(&done)?,

@@ -3,16 +3,13 @@
 use crate::app::App;
 use crate::commands::control::driven_elsewhere;
 use crate::exit::{Exit, Failure, logs};
-use crate::runs::settle::settle;
 use crate::ui::out::out;
 use crate::ui::term::screen::output_columns;
 use crate::ui::term::width::cut;
 use crate::ui::text::{number, one_line, plain};
 use clap::Args;
-use mainpath::core::{Layout, Placed, Section, fixed_parts, message};
-use mainpath::runtime::Mail;
-use mainpath::trace::{Look, Taken, kind, why};
-use mainpath::types::{EventKind, ListedSkill, Message, Part, Role, SkillShown, TraceId};
+use mainpath::trace::{Compaction, ContextPart, ContextReport, Look, SectionSize};
+use mainpath::types::{ListedSkill, Message, Part, Role, SkillShown};
 use serde_json::json;
 use std::path::Path;
 
@@ -54,7 +51,7 @@ pub async fn context(args: ContextArgs) -> Result<Exit, Failure> {
         out(&json!(look.report()).to_string())?;
     } else {
         let width = if args.all { usize::MAX } else { width() };
-        for line in as_text(&trace, &look, args.all, width) {
+        for line in as_text(&look, args.all, width) {
             out(&line)?;
         }
     }
@@ -65,105 +62,70 @@ pub async fn context(args: ContextArgs) -> Result<Exit, Failure> {
 pub async fn compact(args: CompactArgs) -> Result<Exit, Failure> {
     let logs = logs()?;
     let trace = logs.find(args.trace.as_deref()).await?;
-    let (_, state, _) = logs.read(&trace).await?;
-    if state.tree.head.is_none() {
-        return Err(Failure::error(format!("{trace} has no messages yet, so there is nothing to summarise")));
-    }
-    let before = state.tree.shown_tokens(state.tree.head);
-    let hint = args.hint.filter(|hint| !hint.trim().is_empty());
-    let mail = Mail::Compact { hint };
-    // To go on with a run is not what was asked for.
-    let is_later = state.run.is_some() || !state.queues.is_empty() && !state.queues.held;
-    let here = if is_later { None } else { Some(App::open()?) };
-    let sent = logs.send(&trace, &mail).await?;
-    let Some(app) = here else {
-        let when = match driven_elsewhere(&logs, &trace)? {
-            true => "before its next turn".into(),
-            false => format!("when its run continues: mainpath resume {trace}"),
-        };
-        out(&format!("{trace} will be summarised {when}"))?;
-        return Ok(Exit::Ok);
-    };
-    settle(&app, &trace, sent).await?;
-    let (log, state, _) = logs.read(&trace).await?;
-    let since = log.events.iter().rev().take_while(|event| event.mail != Some(sent));
-    let mut ends = since.filter_map(|event| match &event.kind {
-        EventKind::Compacted(data) => Some(Ok(data)),
-        EventKind::RunClosing(data) => Some(Err(data.reason)),
-        _ => None,
-    });
-    match ends.next() {
-        Some(Ok(data)) => {
-            let after = state.tree.shown_tokens(state.tree.head);
-            let by = if data.text.is_some() { "by rules" } else { "by the model" };
+    let on = App::for_sending(&logs)?.host.trace(&trace).await?;
+    match on.compact(args.hint.filter(|hint| !hint.trim().is_empty())).await? {
+        Compaction::Later => {
+            let when = match driven_elsewhere(&logs, &trace)? {
+                true => "before its next turn".into(),
+                false => format!("when its run continues: mainpath resume {trace}"),
+            };
+            out(&format!("{trace} will be summarised {when}"))?;
+        }
+        Compaction::Done { by_model, before, after } => {
+            let by = if by_model { "by the model" } else { "by rules" };
             out(&format!("{trace} was summarised {by}: {} tokens instead of {}", number(after), number(before)))?;
-            Ok(Exit::Ok)
         }
-        Some(Err(reason)) => {
-            Err(Failure::error(format!("{trace} was not summarised: the run ended first ({})", reason.words())))
-        }
-        None => Err(Failure::error(format!("{trace} was not summarised: a summary would not be shorter"))),
     }
+    Ok(Exit::Ok)
 }
 
-fn as_text(trace: &TraceId, look: &Look<'_>, all: bool, width: usize) -> Vec<String> {
-    let Look { state, layout, .. } = look;
-    let estimate = look.estimate();
-    let request = match state.model {
-        Some(model) => format!("request {}", model.request),
+fn as_text(look: &Look<'_>, all: bool, width: usize) -> Vec<String> {
+    let report = look.report();
+    let request = match report.request {
+        Some(request) => format!("request {request}"),
         None => "the next request".into(),
     };
-    let agent = match &look.spec.preset {
-        Some(preset) => format!(" · agent {}", one_line(&preset.name)),
-        None => String::new(),
-    };
+    let agent = report.agent.as_ref().map(|agent| format!(" · agent {}", one_line(agent))).unwrap_or_default();
+    let (trace, per_mille) = (&report.trace_id, (report.ratio * 1_000.0).round() as u64);
     let mut lines = vec![
-        format!("{trace} · turn {} · {request} · {}{agent}", state.counts.turns, one_line(&look.spec.model)),
-        room(look),
+        format!("{trace} · turn {} · {request} · {}{agent}", report.turn, one_line(&report.model)),
+        room(&report),
         format!(
             "margin: sizes are estimates: 1 estimated token counts as {}.{:02} tokens",
-            layout.per_mille / 1_000,
-            layout.per_mille % 1_000 / 10
+            per_mille / 1_000,
+            per_mille % 1_000 / 10
         ),
-        format!("nearly full at {}: older messages are then left out or summarised", number(layout.full)),
+        format!("nearly full at {}: older messages are then left out or summarised", number(report.full)),
         String::new(),
         format!("{:<9}{:>10}{:>10}   of the window", "section", "tokens", "share"),
     ];
-    for (section, share, tokens) in &layout.sections {
+    for name in look.sections() {
+        let Some(SectionSize { share, tokens }) = report.sections.get(name) else { continue };
         let over = if tokens > share { "  above its share" } else { "" };
-        let bar = bar(*tokens, layout.most, width.saturating_sub(54).min(60));
-        lines.push(format!("{:<9}{:>10}{:>10}   {bar}{over}", section.as_str(), number(*tokens), number(*share)));
+        let bar = bar(*tokens, report.most, width.saturating_sub(54).min(60));
+        lines.push(format!("{name:<9}{:>10}{:>10}   {bar}{over}", number(*tokens), number(*share)));
     }
-    if layout.sections.iter().any(|(_, share, tokens)| tokens > share) {
+    if report.sections.values().any(|size| size.tokens > size.share) {
         lines.push(
             "above its share: fine; a share is a guide, and nothing is left out before the request is nearly full"
                 .into(),
         );
     }
-    let free = layout.most.saturating_sub(estimate);
-    let counted = look.counted.map_or(String::new(), |count| format!("   the vendor counted {}", number(count)));
-    lines.push(format!("{:<9}{:>10}{:>10}{counted}", "total", number(estimate), ""));
+    let free = report.most.saturating_sub(report.estimate);
+    let counted = report.counted.map_or(String::new(), |count| format!("   the vendor counted {}", number(count)));
+    lines.push(format!("{:<9}{:>10}{:>10}{counted}", "total", number(report.estimate), ""));
     lines.push(format!("{:<9}{:>10}", "free", number(free)));
-    for (section, ..) in &layout.sections {
-        let rows: Vec<(String, u32, String)> = match section {
-            Section::System => {
-                let name = |name: String| from_workspace(&name, &look.spec.workspace).unwrap_or(name);
-                // The tools first: where not all are listed, what was said to the model is.
-                let (tools, texts): (Vec<_>, Vec<_>) =
-                    fixed_parts(look.spec).into_iter().partition(|(what, _)| what.starts_with("tool "));
-                let parts = tools.into_iter().chain(texts);
-                parts.map(|(what, tokens)| (name(what), tokens, String::new())).collect()
-            }
-            _ => layout.parts.iter().filter(|part| part.section == *section).map(|part| row(look, part)).collect(),
-        };
-        list(&mut lines, section.as_str(), &rows, all, width);
+    let rows = rows(look, &report);
+    for name in look.sections() {
+        let rows: Vec<&Row> = rows.iter().filter(|row| row.section == name).collect();
+        list(&mut lines, name, &rows, all, width);
     }
-    lines.extend(skills(&look.spec.told_skills().collect::<Vec<_>>(), all));
-    if !layout.left_out.is_empty() {
+    lines.extend(skills(&report.skills, all));
+    if !report.left_out.is_empty() {
         lines.extend([String::new(), "left out".into()]);
     }
-    let shown = if all { layout.left_out.len() } else { 2 * LISTED };
-    for left in layout.left_out.iter().take(shown) {
+    let shown = if all { report.left_out.len() } else { 2 * LISTED };
+    for left in report.left_out.iter().take(shown) {
         let messages = match left.messages {
             1 => format!("#{}", left.first),
             n => format!("#{}–#{} ({n})", left.first, left.last),
@@ -173,18 +135,17 @@ fn as_text(trace: &TraceId, look: &Look<'_>, all: bool, width: usize) -> Vec<Str
             0 => String::new(),
             n => format!("; {n} with requirements that do not all fit into the summary (key: [shares] summary)"),
         };
-        let why = why(look.bodies, left.by);
-        let line = format!("   {messages:<20}{:>9}{shrunk}  {why}{unheld}", number(left.tokens));
+        let line = format!("   {messages:<20}{:>9}{shrunk}  {}{unheld}", number(left.tokens), left.why);
         lines.push(line);
     }
-    if layout.left_out.len() > shown {
-        lines.push(format!("   … and {} more: --all", layout.left_out.len() - shown));
+    if report.left_out.len() > shown {
+        lines.push(format!("   … and {} more: --all", report.left_out.len() - shown));
     }
     lines.iter().map(|line| cut(line, width)).collect()
 }
 
 /// How the model is told of the skills that there were when the spec was made: in numbers, with `all` by their names.
-fn skills(listed: &[&ListedSkill], all: bool) -> Vec<String> {
+fn skills(listed: &[ListedSkill], all: bool) -> Vec<String> {
     const WORDS: [(SkillShown, &str); 6] = [
         (SkillShown::Whole, "whole"),
         (SkillShown::Shortened, "shortened"),
@@ -196,7 +157,7 @@ fn skills(listed: &[&ListedSkill], all: bool) -> Vec<String> {
     if listed.is_empty() {
         return Vec::new();
     }
-    let is_told = |one: &&ListedSkill| !matches!(one.shown, SkillShown::PersonOnly | SkillShown::Untrusted);
+    let is_told = |one: &ListedSkill| !matches!(one.shown, SkillShown::PersonOnly | SkillShown::Untrusted);
     let place = if listed.iter().any(is_told) { "skills in the system text" } else { "no skill is in the system text" };
     let mut lines = vec![String::new(), place.to_string()];
     for (shown, word) in WORDS {
@@ -214,19 +175,49 @@ fn skills(listed: &[&ListedSkill], all: bool) -> Vec<String> {
 }
 
 /// How the room of a request comes about, as a sum.
-fn room(look: &Look<'_>) -> String {
-    let Taken { margin, beyond_limit } = look.taken();
-    let limit = match beyond_limit {
+fn room(report: &ContextReport) -> String {
+    let limit = match report.beyond_limit {
         0 => String::new(),
         more => format!(" − {} beyond max_context_chars", number(more)),
     };
-    let Layout { window, reserved, most, .. } = look.layout;
-    let (window, reserved) = (number(window.into()), number(reserved.into()));
-    format!("window {window} − answer {reserved} − margin {}{limit} = {} for the request", number(margin), number(most))
+    let (window, reserved) = (number(report.window.into()), number(report.reserved.into()));
+    let (margin, most) = (number(report.margin), number(report.most));
+    format!("window {window} − answer {reserved} − margin {margin}{limit} = {most} for the request")
+}
+
+/// A part of a request as a row.
+struct Row<'a> {
+    section: &'a str,
+    what: String,
+    tokens: u32,
+    text: String,
+}
+
+/// The parts of a request; of those that every request begins with the tools first: where not all are listed, the texts are.
+fn rows<'a>(look: &Look<'_>, report: &'a ContextReport) -> Vec<Row<'a>> {
+    let (mut rows, mut texts, mut messages) = (Vec::new(), Vec::new(), look.messages());
+    for part in &report.parts {
+        match part {
+            ContextPart::Fixed { section, what, tokens } => {
+                let name = from_workspace(what, look.workspace()).unwrap_or_else(|| what.clone());
+                let of = if what.starts_with("tool ") { &mut rows } else { &mut texts };
+                of.push(Row { section, what: name, tokens: *tokens, text: String::new() });
+            }
+            ContextPart::Message { section, what, how, message, tokens, .. } => {
+                let number = message.map_or(String::new(), |seq| format!("#{seq} "));
+                let said = messages.next().flatten().map_or_else(|| "(erased)".into(), |message| gist(&message));
+                let how = if how.is_empty() { String::new() } else { format!("[{how}] ") };
+                let (what, text) = (format!("{number}{what}"), format!("{how}{said}"));
+                rows.push(Row { section, what, tokens: *tokens, text });
+            }
+        }
+    }
+    rows.extend(texts);
+    rows
 }
 
 /// The rows of a section: its newest, or all.
-fn list(lines: &mut Vec<String>, name: &str, rows: &[(String, u32, String)], all: bool, width: usize) {
+fn list(lines: &mut Vec<String>, name: &str, rows: &[&Row<'_>], all: bool, width: usize) {
     if rows.is_empty() {
         return;
     }
@@ -234,25 +225,14 @@ fn list(lines: &mut Vec<String>, name: &str, rows: &[(String, u32, String)], all
     let listed = if all || rows.len() <= LISTED { rows.len() } else { LISTED - 1 };
     let (earlier, newest) = rows.split_at(rows.len() - listed);
     if !earlier.is_empty() {
-        let tokens = earlier.iter().map(|(_, tokens, _)| u64::from(*tokens)).sum();
+        let tokens = earlier.iter().map(|row| u64::from(row.tokens)).sum();
         lines.push(format!("   {:<24}{:>9}", format!("{} earlier: --all", earlier.len()), number(tokens)));
     }
-    for (what, tokens, text) in newest {
+    for Row { what, tokens, text, .. } in newest {
         let what = if width == usize::MAX { what.clone() } else { fit_middle(what, 24) };
         let line = format!("   {what:<24}{:>9}  {text}", number(u64::from(*tokens)));
         lines.push(line.trim_end().into());
     }
-}
-
-fn row(look: &Look<'_>, part: &Placed) -> (String, u32, String) {
-    let (what, how) = kind(&part.item);
-    let number = part.item.seq().map_or(String::new(), |seq| format!("#{seq} "));
-    let said = match message(&look.state, look.bodies, &part.item) {
-        Some(message) => gist(&message),
-        None => "(erased)".into(),
-    };
-    let how = if how.is_empty() { String::new() } else { format!("[{how}] ") };
-    (format!("{number}{what}"), part.tokens, format!("{how}{said}"))
 }
 
 /// What a message says, on one line.

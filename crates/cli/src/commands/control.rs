@@ -9,17 +9,19 @@ use crate::traces::allow::{in_a_line, leads};
 use crate::traces::asked::{approve_command, lacks, line, names, what, whole_of};
 use crate::traces::forget::forget_said;
 use crate::traces::which::{surely, waiting, waiting_elsewhere};
-use crate::ui::out::out;
+use crate::ui::out::{out, queued};
 use crate::ui::person::person_only;
 use crate::ui::prompt::{Said, understand};
 use crate::ui::text::{GIST, gist, one_line, pins_went};
 use clap::{Args, ValueEnum};
-use mainpath::core::{CallState, State};
+use mainpath::core::CallState;
 use mainpath::runtime::Mail;
 use mainpath::sessions::sessions;
 use mainpath::store::ReadLog;
-use mainpath::trace::{ApprovedFor, CallChoice, CallStanding, DecidableCall, Ruling, SettledCall};
-use mainpath::types::{CallId, EffectClass, MessageMode, TraceId};
+use mainpath::trace::{
+    ApprovedFor, CallChoice, CallStanding, DecidableCall, LastingRule, Ruling, RunningCall, SettledCall, Stopping,
+};
+use mainpath::types::{CallId, MessageMode, TraceId};
 use mainpath::{Logs, spec_of};
 use mainpath_server::served_at;
 use std::io::IsTerminal;
@@ -96,15 +98,11 @@ pub struct DenyArgs {
 pub async fn stop(args: OneTrace) -> Result<Exit, Failure> {
     let logs = logs()?;
     let trace = logs.find_anywhere(args.trace.as_deref()).await?;
-    let (_, state, _) = logs.read(&trace).await?;
-    // Hooks are called after the run has ended in the log.
-    if state.run.is_none() && !driven_elsewhere(&logs, &trace)? {
-        return Err(Failure::error(format!("trace {trace} is not running")));
-    }
-    // Where nobody drives it, what is open is closed here, so that it can be resumed or rewound at once.
-    match tell(&logs, &trace, &Mail::Stop).await? {
-        Told::Driver => out(&format!("{trace} stops at the next checkpoint"))?,
-        Told::Here => out(&format!("{trace} has stopped"))?,
+    let on = App::for_sending(&logs)?.host.trace(&trace).await?;
+    match on.stop_run().await? {
+        Stopping::AtCheckpoint => out(&format!("{trace} stops at the next checkpoint"))?,
+        Stopping::Done => out(&format!("{trace} has stopped"))?,
+        Stopping::Queued => queued(&trace)?,
     }
     Ok(Exit::Ok)
 }
@@ -196,19 +194,19 @@ async fn say(args: SayArgs, mode: MessageMode, when: &str) -> Result<Exit, Failu
 pub async fn interrupt(args: InterruptArgs) -> Result<Exit, Failure> {
     let logs = logs()?;
     let trace = logs.find_anywhere(args.trace.as_deref()).await?;
-    let (_, state, _) = logs.read(&trace).await?;
+    let (log, state, bodies) = logs.read(&trace).await?;
     if !driven_elsewhere(&logs, &trace)? {
         return Err(Failure::error(format!("{trace} is not running")));
     }
-    let running = running(&state);
-    let list = || running.iter().map(|(call, tool)| format!("{call} ({tool})")).collect::<Vec<_>>().join(", ");
-    let (call, tool) = match (args.call, running.as_slice()) {
+    let running = logs.of(&trace, &log, &state, &bodies).running_calls();
+    let list = || running.iter().map(|one| format!("{} ({})", one.call, one.tool)).collect::<Vec<_>>().join(", ");
+    let RunningCall { call, tool } = match (args.call, running.as_slice()) {
         (_, []) => {
             return Err(Failure::error(format!(
                 "no call of {trace} is running; to stop the run: mainpath stop {trace}"
             )));
         }
-        (Some(wanted), _) => running.iter().find(|(call, _)| *call == wanted).ok_or_else(|| {
+        (Some(wanted), _) => running.iter().find(|one| one.call == wanted).ok_or_else(|| {
             Failure::error(format!("call {wanted} of {trace} is not running; running calls: {}", list()))
         })?,
         (None, [only]) => only,
@@ -216,16 +214,9 @@ pub async fn interrupt(args: InterruptArgs) -> Result<Exit, Failure> {
             return Err(Failure::usage(format!("several calls of {trace} are running: {}; choose one", list())));
         }
     };
-    logs.send(&trace, &Mail::Interrupt { call: *call }).await?;
+    App::for_sending(&logs)?.host.trace(&trace).await?.interrupt(*call).await?;
     out(&format!("stopping call {call} ({tool}) of {trace}; the agent continues"))?;
     Ok(Exit::Ok)
-}
-
-/// The calls that can be interrupted, with their tools.
-pub fn running(state: &State) -> Vec<(CallId, String)> {
-    let calls = state.turn_calls().iter();
-    let calls = calls.filter(|call| call.state == CallState::Started && call.effect != EffectClass::AskPerson);
-    calls.map(|call| (call.id, call.tool.as_deref().unwrap_or_default().to_string())).collect()
 }
 
 /// Nothing that is sent to a trace is read where its log cannot be written.
@@ -249,9 +240,11 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
     let logs = logs()?;
     let (trace, shown) = chosen(&logs, args.trace.as_deref(), args.call, Ruling::Approve).await?;
     let call = shown.call;
+    let app = App::for_sending(&logs)?;
     if let Some(arguments) = &args.arguments {
-        fits(&App::open()?, &trace, call, arguments).await?;
+        fits(&app, &trace, call, arguments).await?;
     }
+    let on = app.host.trace(&trace).await?;
     // Only `--reopen` undoes what a person denied.
     if !args.reopen && shown.standing == (CallStanding::Over { by_person: true }) {
         let (what, how) = (what(&shown), approve_command(&trace, call, true));
@@ -259,7 +252,7 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
     }
     let edited = args.arguments.as_deref().map(|arguments| format!(" with {}", gist(arguments)));
     let what = what(&shown) + &edited.unwrap_or_default();
-    let (is_over, offer) = (shown.is_over(), shown.offer.clone());
+    let is_over = shown.is_over();
     // What new arguments lead to is found when the rules are checked again.
     let leads = leads(&shown.places).filter(|_| args.arguments.is_none());
     let shown = match &args.arguments {
@@ -273,51 +266,24 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
         out(&format!("call {call} of {trace} is not approved"))?;
         return Ok(Exit::ApprovalNeeded);
     }
-    let mut rule = None;
-    if args.reach != Reach::Once {
-        if is_over {
-            return Err(Failure::error(format!("call {call} of {trace} was denied; approve it once")));
-        }
-        rule = Some(offer.ok_or_else(|| {
-            Failure::error(format!("no narrow rule can cover call {call} of {trace}; approve it once"))
-        })?);
-    }
-    let mail = match is_over {
-        true => Mail::Reopen { call, arguments: args.arguments },
-        false => Mail::Approve { call, arguments: args.arguments, rule: rule.clone() },
+    let made = match (args.arguments, args.reach) {
+        (arguments, Reach::Once) if is_over => on.approve_denied(call, arguments).await.map(|()| None)?,
+        (Some(arguments), _) => on.approve_with(call, arguments).await.map(|()| None)?,
+        (None, Reach::Once) => on.approve(call).await.map(|()| None)?,
+        (None, Reach::Trace) => Some(on.approve_for(call, ApprovedFor::Trace).await?),
+        (None, Reach::Always) => Some(on.approve_for(call, ApprovedFor::Always).await?),
     };
-    decide(&logs, &trace, mail).await?;
-    if let Some(narrow) = rule {
-        for line in narrow.lines() {
-            out(&format!("rule: {}", one_line(line)))?;
-        }
-        let narrow_line = in_a_line(&narrow);
-        out(&match args.reach {
-            Reach::Always => {
-                let file = logs.home.allow_always(&narrow, &trace, call)?;
-                let file = file.display();
-                format!("{narrow_line} is allowed in every trace from now on; the rule is in {file}")
+    if let Some(LastingRule { rule, file }) = made {
+        rule.lines().try_for_each(|line| out(&format!("rule: {}", one_line(line))))?;
+        let rule = in_a_line(&rule);
+        out(&match file {
+            Some(file) => {
+                format!("{rule} is allowed in every trace from now on; the rule is in {}", file.display())
             }
-            Reach::Once | Reach::Trace => format!("{narrow_line} is allowed in {trace}"),
+            None => format!("{rule} is allowed in {trace}"),
         })?;
     }
     decided(&logs, &trace, &format!("approved call {call} of {trace} ({what})"))
-}
-
-/// Sends a decision and waits until the driver of the trace has read it. If the configuration is invalid, the decision is queued
-/// without waiting. Errors: another decision took effect.
-async fn decide(logs: &Logs, trace: &TraceId, mail: Mail) -> Result<(), Failure> {
-    let Ok(app) = App::open() else { return Ok(logs.send(trace, &mail).await.map(drop)?) };
-    let on = app.host.trace(trace).await?;
-    match mail {
-        Mail::Approve { call, arguments: Some(arguments), .. } => on.approve_with(call, arguments).await?,
-        Mail::Approve { call, rule: Some(_), .. } => drop(on.approve_for(call, ApprovedFor::Trace).await?),
-        Mail::Approve { call, .. } => on.approve(call).await?,
-        Mail::Reopen { call, arguments } => on.approve_denied(call, arguments).await?,
-        Mail::Deny { call, reason } => on.deny(call, reason).await?,
-        mail => drop(logs.send(trace, &mail).await?),
-    }
-    Ok(())
 }
 
 /// Shows all of a call, and what it runs or where it leads. At a terminal a person who has not seen it yet is asked, unless it is a short
@@ -342,7 +308,8 @@ pub async fn deny(args: DenyArgs) -> Result<Exit, Failure> {
     let logs = logs()?;
     let (trace, shown) = chosen(&logs, args.trace.as_deref(), args.call, Ruling::Deny).await?;
     let (call, what) = (shown.call, what(&shown));
-    decide(&logs, &trace, Mail::Deny { call, reason: args.why.or(args.reason) }).await?;
+    let on = App::for_sending(&logs)?.host.trace(&trace).await?;
+    on.deny(call, args.why.or(args.reason)).await?;
     decided(&logs, &trace, &format!("denied call {call} of {trace} ({what})"))
 }
 

@@ -1,25 +1,17 @@
 //! `mainpath goal`: the plan of a trace, shown or changed, whoever drives it.
 
 use crate::app::App;
-use crate::commands::control::driven_elsewhere;
 use crate::exit::{Exit, Failure, logs};
-use crate::runs::settle::settle;
-use crate::ui::out::out;
+use crate::ui::out::{out, queued};
 use crate::ui::text::{one_line, short};
-use crate::ui::told::begins_with_the_task;
 use clap::{Args, Subcommand, ValueEnum};
-use mainpath::Logs;
-use mainpath::core::{LEGEND, State};
-use mainpath::runtime::{Mail, views};
-use mainpath::store::ReadLog;
-use mainpath::trace::{Sent, goals_sent};
-use mainpath::types::{EventKind, GoalOp, Step, TraceId};
+use mainpath::trace::Sent;
 use mainpath::types::{GoalId, GoalStatus};
+use mainpath::types::{GoalOp, Step};
 use serde::Deserialize;
 use std::io::Read;
 use std::path::Path;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// `mainpath goal`
 #[derive(Args, Debug)]
@@ -148,8 +140,6 @@ fn goal_id(text: &str) -> Result<GoalId, String> {
 
 /// A larger plan, in bytes, is not read.
 const LARGEST: u64 = 1024 * 1024;
-/// How long another process may take to read what it was sent.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// `mainpath goal`
 pub async fn goal(args: GoalArgs) -> Result<Exit, Failure> {
@@ -159,74 +149,24 @@ pub async fn goal(args: GoalArgs) -> Result<Exit, Failure> {
     };
     let logs = logs()?;
     let trace = logs.find_anywhere(args.trace.as_deref()).await?;
-    let (mut log, mut state, _) = logs.read(&trace).await?;
     let full = matches!(args.change, Some(GoalCommand::List { full: true }));
-    let Some(ops) = ops else { return show(&logs, &log, &state, full, args.json).await };
-    match change(&logs, &trace, ops).await? {
-        true => {
-            (log, state, _) = logs.read(&trace).await?;
-            show(&logs, &log, &state, full, args.json).await
-        }
-        false => Ok(Exit::Ok),
-    }
-}
-
-/// Changes the plan of a trace, whoever drives it. Whether it is changed by now; if not, that is said. Errors: the plan cannot be
-/// changed so.
-pub async fn change(logs: &Logs, trace: &TraceId, ops: Vec<GoalOp>) -> Result<bool, Failure> {
-    let (log, mut state, bodies) = logs.read(trace).await?;
-    logs.of(trace, &log, &state, &bodies).check_goals(&ops)?;
-    // Where nobody works, the plan is changed here and now.
-    let here = if state.run.is_none() && !driven_elsewhere(logs, trace)? { Some(App::open()?) } else { None };
-    let mail = logs.send(trace, &Mail::Goals { ops: ops.clone() }).await?;
-    if driven_elsewhere(logs, trace)? {
-        let until = tokio::time::Instant::now() + PATIENCE;
-        while !state.log.mail.has(mail) && tokio::time::Instant::now() < until {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            state = logs.read(trace).await?.1;
-        }
-    } else if let Some(app) = here {
-        settle(&app, trace, mail).await?;
-    }
-    let (log, ..) = logs.read(trace).await?;
-    match goals_sent(trace, &log, mail, &ops)? {
-        Sent::Applied => Ok(true),
-        Sent::Queued => {
-            out(&format!("queued; {trace} reads it when it continues: mainpath resume {trace}"))?;
-            Ok(false)
+    if let Some(ops) = ops {
+        let on = App::for_sending(&logs)?.host.trace(&trace).await?;
+        if on.goal(ops).await? == Sent::Queued {
+            return queued(&trace).map(|()| Exit::Ok);
         }
     }
-}
-
-async fn show(logs: &Logs, log: &ReadLog, state: &State, full: bool, json: bool) -> Result<Exit, Failure> {
-    if json {
-        let task = views::task(logs.scoped(), state, &log.events).await?;
-        let (_, made) = views::fold(&state.trace, &log.events);
-        out(&views::plan(state, &log.events, &made, &task).to_string())?;
+    let (log, state, bodies) = logs.read(&trace).await?;
+    let read = logs.of(&trace, &log, &state, &bodies);
+    if args.json {
+        out(&read.plan_json().await?.to_string())?;
         return Ok(Exit::Ok);
     }
-    if let Some(task) = task_alone(log, state).filter(|_| !full && state.run.is_none()) {
-        out(&format!("no plan; the task: {}", short(task, 400)))?;
-        return Ok(Exit::Ok);
-    }
-    let view = if full { state.goals.full_view() } else { state.goals.short_view() };
-    view.lines().try_for_each(|line| out(&one_line(line)))?;
-    if !state.goals.list().is_empty() {
-        out(&format!("({LEGEND})"))?;
+    match read.lone_task().filter(|_| !full && state.run.is_none()) {
+        Some(task) => out(&format!("no plan; the task: {}", short(task, 400)))?,
+        None => read.plan_text(full).lines().try_for_each(|line| out(&one_line(line)))?,
     }
     Ok(Exit::Ok)
-}
-
-/// The only goal, where nobody made it: an agent that works without a plan works on its task.
-fn task_alone<'s>(log: &ReadLog, state: &'s State) -> Option<&'s str> {
-    let [only] = state.goals.list() else { return None };
-    let has_begun = |kind: &EventKind| match kind {
-        EventKind::GoalsChanged(_) => Some(false),
-        EventKind::ModelFinished(data) if !data.goals.is_empty() => Some(begins_with_the_task(data)),
-        _ => None,
-    };
-    let is_alone = log.events.iter().filter_map(|event| has_begun(&event.kind)).all(|begun| begun);
-    (is_alone && only.status == GoalStatus::InProgress).then_some(&*only.description)
 }
 
 /// A plan in a file.

@@ -1,12 +1,13 @@
 //! `mainpath pin`: what stays in sight of an agent in these very words, whatever else is left out of its requests.
 
-use crate::commands::goal::change;
+use crate::app::App;
 use crate::exit::{Exit, Failure, logs};
-use crate::ui::out::out;
+use crate::ui::out::{out, queued};
 use crate::ui::text::plain;
 use clap::Args;
-use mainpath::types::{GoalOp, Seq, TraceId};
-use mainpath::{ErrorKind, Logs};
+use mainpath::trace::Sent;
+use mainpath::types::Seq;
+use mainpath::{Error, ErrorKind};
 
 /// `mainpath pin`
 #[derive(Args, Debug)]
@@ -28,31 +29,28 @@ pub struct PinArgs {
 pub async fn pin(args: PinArgs) -> Result<Exit, Failure> {
     let logs = logs()?;
     let trace = logs.find(Some(&args.trace)).await?;
-    let op = match (&args.text, args.message, args.remove) {
-        (Some(text), _, _) => Some(GoalOp::Pin { text: text.clone() }),
-        (None, Some(seq), _) => Some(GoalOp::Pin { text: words_of(&logs, &trace, Seq(seq)).await? }),
-        (None, None, Some(number)) => Some(GoalOp::Unpin { number }),
-        (None, None, None) => None,
+    let on = App::for_sending(&logs)?.host.trace(&trace).await?;
+    let sent = match (args.text, args.message, args.remove) {
+        (Some(text), _, _) => on.pin(text).await?,
+        (None, Some(seq), _) => on.pin_message(Seq(seq)).await.map_err(numbered)?,
+        (None, None, Some(number)) => on.unpin(number).await?,
+        (None, None, None) => Sent::Applied,
     };
-    if let Some(op) = op
-        && !change(&logs, &trace, vec![op]).await?
-    {
-        return Ok(Exit::Ok);
+    if sent == Sent::Queued {
+        return queued(&trace).map(|()| Exit::Ok);
     }
-    let (_, state, _) = logs.read(&trace).await?;
-    let pinned = &state.goals.terms.pinned;
+    let pinned = on.pins().await?;
     if pinned.is_empty() {
         out(&format!("{trace} has no pins; to pin a sentence: mainpath pin {trace} \"…\""))?;
     }
-    (1..).zip(pinned).try_for_each(|(number, text): (u32, &String)| out(&plain(&format!("{number}. {text}"))))?;
+    (1..).zip(&pinned).try_for_each(|(number, text): (u32, &String)| out(&plain(&format!("{number}. {text}"))))?;
     Ok(Exit::Ok)
 }
 
-/// What was said in a message. Errors: there is none with this number, or it has no text.
-async fn words_of(logs: &Logs, trace: &TraceId, seq: Seq) -> Result<String, Failure> {
-    let (log, state, bodies) = logs.read(trace).await?;
-    logs.of(trace, &log, &state, &bodies).words(seq).await.map_err(|error| match error.kind() {
+/// The error of a number that no message with text has.
+fn numbered(error: Error) -> Failure {
+    match error.kind() {
         ErrorKind::NotFound => Failure::error(format!("{}; mainpath show lists the numbers", error.message())),
         _ => error.into(),
-    })
+    }
 }

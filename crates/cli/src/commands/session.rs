@@ -278,8 +278,8 @@ async fn show(logs: &Logs, held: &Held, args: &SessionShowArgs) -> Result<Exit, 
             n => out(&format!("  {n} calls wait for their results"))?,
         }
         let is_driven = logs.store.owner(&logs.scope, &trace)?.is_some();
-        let (log, state, _) = logs.read(&trace).await?;
-        let task = mainpath::runtime::views::task(logs.scoped(), &state, &log.events).await.unwrap_or_default();
+        let (log, state, bodies) = logs.read(&trace).await?;
+        let task = logs.of(&trace, &log, &state, &bodies).task().await.unwrap_or_default();
         let said = count(state.tree.len() as u64, "message");
         let standing = logs.standing(&log, &state, is_driven).await;
         out(&format!("  {standing}, {said}: {}", short(&task, 60)))?;

@@ -16,15 +16,14 @@ use crate::ui::term::screen::in_a_row;
 use crate::ui::text::{count, one_line, plain, short, span, spent, were};
 use clap::Args;
 use mainpath::Logs;
-use mainpath::core::{Bodies, Node, NodeKind, State, short_name};
+use mainpath::core::{Bodies, Node, NodeKind, State};
 use mainpath::imported::reconstructed_from;
+use mainpath::runtime::Hydrated;
 use mainpath::runtime::import::Extent;
-use mainpath::runtime::{EnvModels, Hydrated, replay as again, views};
 use mainpath::standing::{DAMAGED, INTERRUPTED, SET_ASIDE};
 use mainpath::store::ReadLog;
 use mainpath::trace::{Export, Waits, reworded_by, spec_of};
 use mainpath::types::{EventId, EventKind, FinishReason, Seq, Spent, TraceId};
-use std::sync::Arc;
 
 /// `mainpath replay`
 #[derive(Args, Debug)]
@@ -129,11 +128,8 @@ async fn path(
     let (events, reworded) = (log.events.as_slice(), log.reworded());
     let spec = spec_of(log);
     out(&format!("trace   {trace}"))?;
-    let named = state.name.as_deref().or(spec.and_then(|spec| spec.name.as_deref()));
-    let name = match named {
-        Some(name) => name.to_string(),
-        None => short_name(&views::task(logs.scoped(), state, events).await?),
-    };
+    let read = logs.of(trace, log, state, bodies);
+    let name = read.name().await?;
     if !name.is_empty() {
         out(&one_line(&format!("name    {name}")))?;
     }
@@ -185,7 +181,6 @@ async fn path(
             out(&format!("   {line}"))?;
         }
     }
-    let read = logs.of(trace, log, state, bodies);
     // What agents that it has started wait for is decided like its own.
     for waits in std::iter::once(read.waits().await?).chain(logs.agent_waits(trace).await?.agents) {
         show_waits(logs, &waits)?;
@@ -193,9 +188,7 @@ async fn path(
     for line in read.untold().await?.iter().filter_map(unread_line) {
         out(&format!("\n{line}"))?;
     }
-    if let Some(end) =
-        views::ending(logs.scoped(), state, bodies).await?.filter(|end| end.reason != FinishReason::Final)
-    {
+    if let Some(end) = read.ending().await?.filter(|end| end.reason != FinishReason::Final) {
         out(&format!("\n{}", plain(&end.answer)))?;
     }
     Ok(())
@@ -261,8 +254,7 @@ fn forks(below: &[Seq], depth: usize) -> Vec<(Seq, usize, bool)> {
 pub async fn replay(args: ReplayArgs) -> Result<Exit, Failure> {
     let logs = logs()?;
     let trace = logs.find_anywhere(args.which.trace.as_deref()).await?;
-    let models = EnvModels::new(Arc::new(logs.registry()));
-    let found = again::replay(logs.at(&trace), &models, args.dry_run).await?;
+    let found = logs.replay(&trace, args.dry_run).await?;
     let (events, requests) = (count(found.events, "event"), count(found.requests as u64, "request"));
     let views = count(found.views as u64, "view");
     out(&format!("{trace}: {events} applied, {requests} and {views} rebuilt identically"))?;

@@ -41,7 +41,7 @@ pub async fn verify(args: VerifyArgs) -> Result<Exit, Failure> {
         return against_signatures(&logs, args).await;
     }
     let trace = logs.find_anywhere(args.which.trace.as_deref()).await?;
-    let report = mainpath::runtime::verify(logs.at(&trace)).await?;
+    let report = logs.verify(&trace).await?;
     let faults = tell(&trace, &report)?;
     if faults.is_empty() {
         out("the chain verifies")?;

@@ -15,13 +15,11 @@ use crate::ui::told::child_name;
 use clap::Args;
 use mainpath::core::CallState;
 use mainpath::runtime::Live;
-use mainpath::store::Store;
 use mainpath::trace::{CallStanding, QuestionStanding, Waits};
 use mainpath::types::{Event, EventId, EventKind, TraceId};
 use mainpath::watching::goes_on;
 use mainpath::{Logs, Seen, WatchFrom, Watching};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// `mainpath watch`
@@ -78,8 +76,7 @@ pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
         eprintln!("there is no event {} yet: the log of {trace} ends at event {head}", from.event);
     }
     drop(log);
-    let store: Arc<dyn Store> = logs.all_stores();
-    let mut watching = Watching::new(store, logs.scope.clone(), &trace, from, LOOK);
+    let mut watching = Watching::new(logs.all_stores(), logs.scope.clone(), &trace, from, LOOK);
     let mut show = Show {
         logs: &logs,
         printers: Printers::new(&trace, args.json),

@@ -4,19 +4,19 @@ use crate::traces::asked::{and_resume, call_in_words};
 use crate::ui::text::{one_line, short};
 use crate::ui::told::unsent;
 use mainpath::tools::AskHumanArgs;
-use mainpath::trace::{OpenQuestion, QuestionStanding};
+use mainpath::trace::{QuestionStanding, UnansweredQuestion};
 use mainpath::types::{TraceId, format_time};
 
 /// The most of a question that is shown in a line.
 const GIST: usize = 200;
 
 /// Returns what a question asks, if its tool takes the arguments of `ask_human`.
-pub fn read(question: &OpenQuestion) -> Option<AskHumanArgs> {
+pub fn read(question: &UnansweredQuestion) -> Option<AskHumanArgs> {
     question.arguments.as_deref().and_then(AskHumanArgs::read)
 }
 
 /// Returns a question in a line. Of a tool of somebody's own: its arguments.
-pub fn gist(question: &OpenQuestion) -> String {
+pub fn gist(question: &UnansweredQuestion) -> String {
     match read(question) {
         Some(args) => short(&args.question, GIST),
         None => call_in_words(question.tool.as_deref(), question.arguments.as_deref()),
@@ -24,7 +24,7 @@ pub fn gist(question: &OpenQuestion) -> String {
 }
 
 /// Returns all of a question: its words, numbered choices and files. Of a tool of somebody's own: its arguments.
-pub fn lines(question: &OpenQuestion) -> Vec<String> {
+pub fn lines(question: &UnansweredQuestion) -> Vec<String> {
     match read(question) {
         // A label with line breaks in it has several lines, each shown as one of the question.
         Some(args) => args.lines().iter().flat_map(|line| line.lines()).map(one_line).collect(),
@@ -41,7 +41,7 @@ pub fn unanswered(args: Option<&AskHumanArgs>, when: &str) -> String {
 }
 
 /// Returns an answer in a few words: with the choice that it picks by its number.
-pub fn answered(question: &OpenQuestion, text: &str) -> String {
+pub fn answered(question: &UnansweredQuestion, text: &str) -> String {
     let args = read(question);
     let chosen = args.as_ref().and_then(|args| args.chosen(text)).map(|choice| choice.label.trim());
     match chosen.filter(|label| !label.eq_ignore_ascii_case(text)) {
@@ -51,7 +51,7 @@ pub fn answered(question: &OpenQuestion, text: &str) -> String {
 }
 
 /// Returns a line about a question: what is asked, and what to do.
-pub fn line(question: &OpenQuestion, trace: &TraceId) -> String {
+pub fn line(question: &UnansweredQuestion, trace: &TraceId) -> String {
     let (call, gist, root) = (question.call, gist(question), trace.root());
     match (question.standing, question.due) {
         (QuestionStanding::Answered, _) => {
@@ -67,7 +67,7 @@ pub fn line(question: &OpenQuestion, trace: &TraceId) -> String {
 }
 
 /// Returns whom a question is for, when it expires, and the effect of no answer; empty if nothing is known of these.
-pub fn notes(question: &OpenQuestion) -> Vec<String> {
+pub fn notes(question: &UnansweredQuestion) -> Vec<String> {
     let due = question.due.filter(|_| question.standing == QuestionStanding::Open);
     let due = due.map(|due| unanswered(read(question).as_ref(), &format!("by {}", format_time(due))));
     let sent = question.to.as_deref().map(|to| match question.is_sent {

@@ -4,7 +4,7 @@ use crate::exit::Failure;
 use crate::ui::text::one_line;
 use mainpath::Logs;
 use mainpath::runtime::Waiting;
-use mainpath::trace::{AgentWaits, CallStanding, DecidableCall, OpenQuestion, QuestionStanding};
+use mainpath::trace::{AgentWaits, CallStanding, DecidableCall, QuestionStanding, UnansweredQuestion};
 use mainpath::types::{CallId, TraceId};
 
 /// A call, whichever trace it is of.
@@ -31,7 +31,7 @@ pub enum Asks {
     /// Leave to run.
     Approval(Box<DecidableCall>),
     /// An answer.
-    Answer(Box<OpenQuestion>),
+    Answer(Box<UnansweredQuestion>),
 }
 
 /// Names the agents that cannot be read.

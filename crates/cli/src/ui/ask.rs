@@ -8,7 +8,7 @@ use crate::traces::wanted::CallAt;
 use crate::ui::say::tell;
 use crate::ui::text::span;
 use mainpath::runtime::Mail;
-use mainpath::trace::OpenQuestion;
+use mainpath::trace::UnansweredQuestion;
 
 /// What a question with choices takes besides.
 const CHOICE: &str = "  a number   pick that choice; its words pick it too";
@@ -23,7 +23,7 @@ const HANG: usize = 13;
 
 impl Follow<'_> {
     /// Says what is asked where nobody can answer here.
-    pub(super) fn leave_question(&mut self, at: &CallAt, question: &OpenQuestion) {
+    pub(super) fn leave_question(&mut self, at: &CallAt, question: &UnansweredQuestion) {
         let (gist, note) = (gist(question), time_of(question));
         let CallAt { trace, call } = at;
         let who = self.child_of(at).map(|child| format!(" of agent {child}")).unwrap_or_default();
@@ -34,7 +34,7 @@ impl Follow<'_> {
     }
 
     /// Shows a question and asks for the answer.
-    pub(super) fn show_question(&mut self, at: &CallAt, question: &OpenQuestion) {
+    pub(super) fn show_question(&mut self, at: &CallAt, question: &UnansweredQuestion) {
         match self.child_of(at) {
             Some(child) => self.printer.line("?", &format!("agent {child} asks:")),
             None => self.printer.line("?", "the agent asks:"),
@@ -45,7 +45,7 @@ impl Follow<'_> {
     }
 
     /// Asks for the answer. `before`: what is wrong with the one that was typed.
-    pub(super) fn ask_for_answer(&self, before: &str, question: &OpenQuestion) {
+    pub(super) fn ask_for_answer(&self, before: &str, question: &UnansweredQuestion) {
         let has_choices = read(question).is_some_and(|args| !args.choices.is_empty());
         let how = if has_choices { "a number or words" } else { "your answer" };
         self.ask_with(&format!("{before}  {how} ([l]ater, [?]): "), "");
@@ -55,7 +55,7 @@ impl Follow<'_> {
     pub(super) async fn answer_question(
         &mut self,
         at: &CallAt,
-        question: &OpenQuestion,
+        question: &UnansweredQuestion,
         line: Option<String>,
     ) -> Result<Option<Exit>, Failure> {
         let CallAt { trace, call } = at.clone();
@@ -92,7 +92,7 @@ impl Follow<'_> {
 }
 
 /// How long a question waits, and the effect of no answer, unless it waits for ever.
-fn time_of(question: &OpenQuestion) -> Option<String> {
+fn time_of(question: &UnansweredQuestion) -> Option<String> {
     let args = read(question)?;
     let waits = span(u64::from(args.expires_in?) * 1_000);
     Some(unanswered(Some(&args), &format!("within {waits} of being asked")))

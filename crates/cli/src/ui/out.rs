@@ -2,6 +2,7 @@
 
 use crate::exit::Failure;
 use crate::ui::say::to_output;
+use mainpath::types::TraceId;
 
 /// Prints a line; somebody who no longer reads is no error.
 pub fn out(text: &str) -> Result<(), Failure> {
@@ -11,4 +12,9 @@ pub fn out(text: &str) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
+}
+
+/// Reports that a request waits until the trace continues.
+pub fn queued(trace: &TraceId) -> Result<(), Failure> {
+    out(&format!("queued; {trace} reads it when it continues: mainpath resume {trace}"))
 }

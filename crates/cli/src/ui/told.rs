@@ -1,9 +1,10 @@
 //! What changes of calls, limits, plans and answers are told in a line.
 
 use crate::ui::text::{count, gist, one_line, short, spent};
+use mainpath::trace::starts_with_task;
 use mainpath::types::{
-    ChildOutcome, EventKind, GoalOp, HandedBack, ModelFinished, PlannedCall, QuestionSent, ResolveCause,
-    SubTraceCompleted, SubTraceStarted, TraceId, format_time,
+    ChildOutcome, EventKind, GoalOp, HandedBack, PlannedCall, QuestionSent, ResolveCause, SubTraceCompleted,
+    SubTraceStarted, TraceId, format_time,
 };
 
 /// Why a call ended as it did, where neither its output nor anybody's reason says so.
@@ -75,15 +76,9 @@ pub fn changes(ops: &[GoalOp]) -> &'static str {
 pub fn plans(kind: &EventKind) -> bool {
     match kind {
         EventKind::GoalsChanged(_) => true,
-        EventKind::ModelFinished(data) => !data.goals.is_empty() && !begins_with_the_task(data),
+        EventKind::ModelFinished(data) => !data.goals.is_empty() && !starts_with_task(data),
         _ => false,
     }
-}
-
-/// Whether an answer changes the plan in no other way than that its work, which has none, counts for the task.
-pub fn begins_with_the_task(data: &ModelFinished) -> bool {
-    let is_asked = data.calls.iter().any(|planned| planned.tool.as_deref() == Some("goal"));
-    !is_asked && data.goals.iter().all(|op| matches!(op, GoalOp::Add { .. } | GoalOp::Focus { .. }))
 }
 
 /// An agent by the part of its id that says which it is of those that a trace has started.

@@ -1,12 +1,12 @@
 //! What a person types while a run goes on.
 
-use crate::commands::control::running;
 use crate::exit::Failure;
 use crate::runs::follow::Follow;
 use crate::ui::prompt::{Said, understand};
 use mainpath::runtime::Mail;
 use mainpath::skills::{no_such_name, select_named};
 use mainpath::spec_of;
+use mainpath::trace::RunningCall;
 use mainpath::types::{GoalOp, MessageMode};
 use std::path::Path;
 
@@ -90,19 +90,20 @@ impl Follow<'_> {
             Typed::Compact(hint) => (Mail::Compact { hint }, "summarising after this turn".into()),
             Typed::Clear => (Mail::Clear, "stopping the run, then the conversation starts over".into()),
             Typed::Esc => {
-                let (_, state, _) = self.app.logs.read(&self.trace).await?;
-                let mut running = running(&state);
+                let (log, state, bodies) = self.app.logs.read(&self.trace).await?;
+                let running = self.app.logs.of(&self.trace, &log, &state, &bodies).running_calls();
                 // Reads may run together.
-                for (call, _) in running.iter().skip(1) {
+                for RunningCall { call, .. } in running.iter().skip(1) {
                     self.app
                         .host
                         .runtime()
                         .send(&self.app.logs.scope, &self.trace, &Mail::Interrupt { call: *call })
                         .await?;
                 }
-                let names: Vec<String> = running.iter().map(|(call, tool)| format!("call {call} ({tool})")).collect();
-                match running.drain(..).next() {
-                    Some((call, _)) => (Mail::Interrupt { call }, format!("stopping {}", names.join(", "))),
+                let names: Vec<String> =
+                    running.iter().map(|one| format!("call {} ({})", one.call, one.tool)).collect();
+                match running.first() {
+                    Some(first) => (Mail::Interrupt { call: first.call }, format!("stopping {}", names.join(", "))),
                     None => (Mail::Stop, "no call is running; stopping the run at the next checkpoint".into()),
                 }
             }

@@ -111,7 +111,7 @@ fn what_is_no_answer_and_what_is_not_asked_is_told_in_a_line() {
     place.run(&["approve", &trace]).fails(1, "nothing to approve in");
     for wrong in ["0", "-1", "9"] {
         let why = format!(
-            "{wrong} is the number of no choice: the choices are 1 to 2; or answer in words; call 2.0 of {trace} is still open"
+            "{wrong} is the number of no choice: the choices are 1 to 2; or answer in words; call 2.0 is still open"
         );
         place.run(&["answer", &trace, "2.0", "--", wrong]).fails(2, &why);
     }

@@ -118,3 +118,17 @@ fn the_time_limit_of_a_run_holds_for_the_hooks_at_its_end() {
     assert!(done.err.contains("! The hook guard failed: "), "{done:#?}");
     assert!(took < Duration::from_secs(30), "{took:?}");
 }
+
+#[test]
+fn a_stop_behind_an_unread_message_is_queued_and_the_message_waits() {
+    let (place, server) = (Place::new(), scripted(vec![Answer::text("One."), Answer::text("Never.")]));
+    assert_eq!(place.run_on(&server, &["Do it."]).code, 0);
+    let trace = place.trace();
+    place.ok(&["next", &trace, "More."]);
+    let queued = format!("queued; {trace} reads it when it continues: mainpath resume {trace}\n");
+    assert_eq!(place.ok(&["stop", &trace]), queued);
+    assert_eq!(place.run(&["resume", &trace]).code, 130);
+    let shown = place.ok(&["show", &trace]);
+    assert!(shown.contains("\nunread: next, More.\n") && !shown.contains("unread: stop"), "{shown}");
+    assert_eq!(server.count(), 1);
+}

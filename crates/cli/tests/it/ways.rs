@@ -3,6 +3,7 @@
 use crate::mcp_serve::Client;
 use crate::serving::{Served, serve};
 use crate::support::*;
+use mainpath::trace::ApprovedFor;
 use mainpath::types::{CallId, Seq, TraceId};
 use mainpath::{Error, ErrorKind, Host, Run, Status, Trace};
 use serde_json::{Value, json};
@@ -19,7 +20,13 @@ enum Step {
     Say(&'static str),
     Resume,
     Approve,
+    /// Approves the call with these arguments.
+    ApproveWith(&'static str),
+    /// Approves the call, and those like it in the trace.
+    ApproveLike,
     Deny,
+    Interrupt,
+    Rename(&'static str),
     Reopen,
     Answer(&'static str),
     Steer(&'static str),
@@ -104,6 +111,39 @@ fn rows() -> Vec<Row> {
         ),
         row("a call is approved", ASKS, &[(Start("Do it."), waits.clone()), (Approve, ended("The end."))]),
         row("a call is denied", ASKS, &[(Start("Do it."), waits.clone()), (Deny, ended("The end."))]),
+        row(
+            "a call is approved with arguments that fit its tool alone",
+            ASKS,
+            &[
+                (Start("Do it."), waits.clone()),
+                (ApproveWith("{\"path\": 1}"), refused.clone()),
+                (ApproveWith("{\"path\": \"c.txt\", \"content\": \"y\"}"), ended("The end.")),
+            ],
+        ),
+        row(
+            "a call is approved with those like it, once",
+            ASKS,
+            &[(Start("Do it."), waits.clone()), (ApproveLike, ended("The end.")), (ApproveLike, refused.clone())],
+        ),
+        row(
+            "no rule is made of a denied call",
+            ASKS,
+            &[(Start("Do it."), waits.clone()), (Deny, ended("The end.")), (ApproveLike, refused.clone())],
+        ),
+        row(
+            "a call that does not run is not interrupted",
+            ASKS,
+            &[(Start("Do it."), waits.clone()), (Interrupt, refused.clone()), (Approve, ended("The end."))],
+        ),
+        row(
+            "a trace gets a name of one line",
+            TWO,
+            &[
+                (Start("Do it."), ended("One.")),
+                (Rename("two\nlines"), refused.clone()),
+                (Rename("The work"), Outcome::Done),
+            ],
+        ),
         row(
             "a denied call is not approved without saying so",
             ASKS,
@@ -264,7 +304,11 @@ impl World {
             Say(text) => run(&["run", "--park", "--trace", &trace, text]),
             Resume => run(&["resume", "--park", &trace]),
             Approve => and_resumed(&["approve", &trace, "--call", &call]),
+            ApproveWith(arguments) => and_resumed(&["approve", &trace, "--call", &call, "--arguments", arguments]),
+            ApproveLike => and_resumed(&["approve", &trace, "--call", &call, "--for", "trace"]),
             Deny => and_resumed(&["deny", &trace, "--call", &call]),
+            Interrupt => sent(&["interrupt", &trace, &call]),
+            Rename(name) => sent(&["rename", &trace, name]),
             Reopen => and_resumed(&["approve", &trace, "--call", &call, "--reopen"]),
             Answer(text) => and_resumed(&["answer", &trace, &call, text]),
             Steer(text) => sent(&["steer", &trace, text]),
@@ -309,11 +353,19 @@ impl World {
             StartOnRecording => run(post("/api/traces", model(&recording, "x"))),
             Say(text) => run(post(&to("run"), json!({"messages": [{"role": "user", "content": text}]}))),
             Resume => run(post(&to("resume"), json!({}))),
-            Approve | Deny | Reopen => {
+            Interrupt => sent(post(&to("interrupt"), json!({"call": self.call().to_string()}))),
+            Rename(name) => sent(post(&to("rename"), json!({"name": name}))),
+            Approve | ApproveWith(_) | ApproveLike | Deny | Reopen => {
                 let decision = if matches!(step, Deny) { "deny" } else { "approve" };
                 let mut body = json!({"decision": decision});
                 if matches!(step, Reopen) {
                     body["reopen"] = true.into();
+                }
+                if let ApproveWith(arguments) = step {
+                    body["arguments"] = serde_json::from_str(arguments).unwrap();
+                }
+                if matches!(step, ApproveLike) {
+                    body["for"] = "trace".into();
                 }
                 run(post(&to(&format!("approvals/{}", self.call())), body))
             }
@@ -364,6 +416,15 @@ impl World {
                 Say(text) => run_of(trace.unwrap().say(text).await).await,
                 Resume => run_of(trace.unwrap().resume().await).await,
                 Approve => then_ends(trace.unwrap(), trace.unwrap().approve(call).await).await,
+                ApproveWith(arguments) => {
+                    then_ends(trace.unwrap(), trace.unwrap().approve_with(call, arguments).await).await
+                }
+                ApproveLike => {
+                    let made = trace.unwrap().approve_for(call, ApprovedFor::Trace).await;
+                    then_ends(trace.unwrap(), made.map(drop)).await
+                }
+                Interrupt => done(trace.unwrap().interrupt(call).await),
+                Rename(name) => done(trace.unwrap().rename(name).await.map(drop)),
                 Deny => then_ends(trace.unwrap(), trace.unwrap().deny(call, None).await).await,
                 Reopen => run_of(trace.unwrap().reopen(call).await).await,
                 Answer(text) => then_ends(trace.unwrap(), trace.unwrap().answer(call, text).await).await,
@@ -373,13 +434,13 @@ impl World {
                 Regenerate(after) => run_of(trace.unwrap().regenerate(Seq(after)).await).await,
                 Fork(at) => done(trace.unwrap().fork(Seq(at)).await.map(drop)),
                 Stop => match trace.unwrap().stop_run().await {
-                    Ok(()) => {
+                    Ok(_) => {
                         at_rest(trace.unwrap()).await;
                         Outcome::Done
                     }
-                    refused => done(refused),
+                    Err(refused) => done(Err(refused)),
                 },
-                Compact => done(trace.unwrap().compact(None).await),
+                Compact => done(trace.unwrap().compact(None).await.map(drop)),
                 Rest => at_rest(trace.unwrap()).await,
             }
         });

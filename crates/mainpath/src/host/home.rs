@@ -36,6 +36,8 @@ pub(crate) struct Memory {
 pub(crate) struct FromHome {
     /// The reason why no agent can run: a configured tool or channel to people cannot be used.
     pub unusable: Option<Error>,
+    /// The configuration is invalid: the host was opened to send messages.
+    pub sends_only: bool,
     /// The rules that the caller has just loaded, for the next run that has them.
     pub checked: Arc<Mutex<Option<Checked>>>,
 }

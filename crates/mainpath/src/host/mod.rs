@@ -7,6 +7,8 @@ mod home;
 mod open;
 #[cfg(feature = "home")]
 mod parts;
+#[cfg(feature = "home")]
+mod sending;
 
 #[cfg(feature = "home")]
 pub use home::HomeOptions;
@@ -151,6 +153,14 @@ impl Host {
         #[cfg(feature = "home")]
         self.inner.from_home.check_usable()?;
         Ok(())
+    }
+
+    /// Returns true if the configuration is invalid, so that the host sends messages and drives no trace.
+    pub(crate) fn sends_only(&self) -> bool {
+        #[cfg(feature = "home")]
+        return self.inner.from_home.sends_only;
+        #[cfg(not(feature = "home"))]
+        false
     }
 
     /// What is kept of a trace.

@@ -135,7 +135,7 @@ impl Host {
             models,
             sources,
             memory: Some(memory),
-            from_home: FromHome { unusable, checked },
+            from_home: FromHome { unusable, checked, sends_only: false },
             shelf,
             servers: Mutex::default(),
         }))

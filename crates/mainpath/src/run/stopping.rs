@@ -1,6 +1,6 @@
 //! Stopping runs, including runs whose process has exited.
 
-use crate::trace::Read;
+use crate::trace::{Read, Stopping};
 use crate::{Error, ErrorKind, Trace};
 use mainpath_runtime::{Mail, RuntimeError};
 use mainpath_store::StoreError;
@@ -8,8 +8,8 @@ use mainpath_types::{FinishReason, MailId};
 
 impl Trace {
     /// Ends the active or queued run at its next checkpoint, together with its `run_end` hooks. If no process drives the trace, the run ends
-    /// at once. Errors: nothing is running.
-    pub async fn stop_run(&self) -> Result<(), Error> {
+    /// at once. Errors: nothing is running, or no process drives the trace and the host cannot run agents; then nothing is sent.
+    pub async fn stop_run(&self) -> Result<Stopping, Error> {
         let read = self.look().await?;
         let state = &read.state;
         let is_idle = state.run.is_none() && (state.queues.is_empty() || state.queues.held);
@@ -18,10 +18,17 @@ impl Trace {
             && self.sent().await?.is_none()
             && self.host().at(self.id()).mail(state.log.mail.upto).await?.is_empty()
         {
-            return Err(Error::new(ErrorKind::Refused, format!("nothing is running in trace {}", self.id())));
+            return Err(Error::new(ErrorKind::Refused, format!("trace {} is not running", self.id())));
+        }
+        if !self.is_driven().await? {
+            self.host().check_usable()?;
         }
         self.stop().await?;
-        self.end_stopped().await
+        if self.is_driven().await? {
+            return Ok(Stopping::AtCheckpoint);
+        }
+        self.end_stopped().await?;
+        Ok(if state.run.is_some() { Stopping::Done } else { Stopping::Queued })
     }
 
     /// Returns true if the `run_end` hooks of the last run are being called. Of another process it is only known that it drives the trace.

@@ -8,6 +8,7 @@ use mainpath_runtime::Mail;
 use mainpath_tools::Schema;
 use mainpath_types::{CallId, MailId, RUN_SCRIPT, Spec};
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// For which calls an approval holds beside the one that is approved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +19,15 @@ pub enum ApprovedFor {
     /// Calls like this one from now on, in every trace of this home.
     #[cfg(feature = "home")]
     Always,
+}
+
+/// The rule that an approval made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastingRule {
+    /// The rule, a pattern per line.
+    pub rule: String,
+    /// The file that it was written to; `None` if it holds in the trace alone.
+    pub file: Option<PathBuf>,
 }
 
 /// What is approved beside the call itself.
@@ -111,20 +121,24 @@ impl Trace {
         self.approve_as(call, Approval { arguments, rule, reopens: true }).await
     }
 
-    /// Approves a call and, by the rule that was offered with it ([`PendingCall::offer`](crate::PendingCall::offer)), those like it; gives
-    /// the rule. Errors: as [`Trace::approve`]'s, no rule was offered, or the call was denied before; then nothing is decided. Also that the
-    /// rule cannot be kept: then the call is approved, and those like it in this trace.
-    pub async fn approve_for(&self, call: CallId, lasting: ApprovedFor) -> Result<String, Error> {
+    /// Approves a call and, by the rule that was offered with it ([`PendingCall::offer`](crate::PendingCall::offer)), those like it.
+    /// Errors: as [`Trace::approve`]'s, no rule was offered, or the call was denied before; then nothing is decided. Also that the rule
+    /// cannot be written: then the call is approved, and those like it in this trace.
+    pub async fn approve_for(&self, call: CallId, lasting: ApprovedFor) -> Result<LastingRule, Error> {
         let read = self.look().await?;
-        let refused = |why: &str| Error::new(ErrorKind::Refused, format!("call {call}: {why}; approve it once"));
-        let rule = self.of(&read).offer(call).ok_or_else(|| refused("no narrow rule can cover it"))?;
-        self.approve_as(call, Approval { rule: Some(rule.clone()), ..Approval::default() }).await?;
-        match lasting {
-            ApprovedFor::Trace => {}
-            #[cfg(feature = "home")]
-            ApprovedFor::Always => drop(self.host().home().allow_always(&rule, self.id(), call)?),
+        let refused = |why: &str| Error::new(ErrorKind::Refused, format!("{why}; approve it once"));
+        if read.state.calls.get(call).is_some_and(Call::is_denied) {
+            return Err(refused(&format!("call {call} of {} was denied", self.id())));
         }
-        Ok(rule)
+        let none = || refused(&format!("no narrow rule can cover call {call} of {}", self.id()));
+        let rule = self.of(&read).offer(call).ok_or_else(none)?;
+        self.approve_as(call, Approval { rule: Some(rule.clone()), ..Approval::default() }).await?;
+        let file = match lasting {
+            ApprovedFor::Trace => None,
+            #[cfg(feature = "home")]
+            ApprovedFor::Always => Some(self.host().home().allow_always(&rule, self.id(), call)?),
+        };
+        Ok(LastingRule { rule, file })
     }
 
     /// Errors: somebody has decided on a call, before `sent` if that is something, and nobody has read it yet.
@@ -141,7 +155,7 @@ impl Trace {
             };
             if !mail.has(entry.id) {
                 let by = entry.from.as_str();
-                let why = format!("call {call} was {done} by {by} already; that is read when its run goes on");
+                let why = format!("call {call} was {done} by {by} already; the run reads that when it continues");
                 return Err(Error::new(ErrorKind::Refused, why));
             }
         }

@@ -3,33 +3,29 @@
 use super::handle::Trace;
 use super::read::ReadTrace;
 use crate::{Error, ErrorKind};
-use mainpath_core::{Bodies, Item, Layout, Section, Shown, State, apply, fixed_parts, layout};
+use mainpath_core::{Bodies, Item, Layout, Section, Shown, State, apply, fixed_parts, layout, message};
 use mainpath_runtime::sent::{SentRequest, sent};
-use mainpath_types::{CutCause, Event, EventId, EventKind, ListedSkill, Seq, Spec, TraceId};
+use mainpath_types::{CutCause, Event, EventId, EventKind, ListedSkill, Message, Seq, Spec, TraceId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A request, and the log that it is of.
 pub struct Look<'a> {
     /// The state in which it was made, or would be.
-    pub state: State,
-    /// The bodies of the log's events.
-    pub bodies: &'a (dyn Bodies + Send + Sync),
-    /// The spec that it is made by.
-    pub spec: &'a Spec,
-    /// What it shows and leaves out.
-    pub layout: Layout,
+    state: State,
+    bodies: &'a (dyn Bodies + Send + Sync),
+    spec: &'a Spec,
+    layout: Layout,
     /// The vendor's count of it, where it has been answered and counted.
-    pub counted: Option<u64>,
+    counted: Option<u64>,
 }
 
 /// What takes away from the window before a request has its room, in tokens, besides what is reserved for the answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Taken {
+struct Taken {
     /// For sizes being estimates.
-    pub margin: u64,
+    margin: u64,
     /// What the owner's limit takes.
-    pub beyond_limit: u64,
+    beyond_limit: u64,
 }
 
 /// A request as numbers: what `mainpath context --json` prints. All sizes are in tokens, by estimate.
@@ -173,13 +169,28 @@ impl<'a> Look<'a> {
         Ok(Look { state, bodies: of.bodies, spec, layout, counted })
     }
 
+    /// The folder that the agent works in.
+    pub fn workspace(&self) -> &str {
+        &self.spec.workspace
+    }
+
+    /// The names of the sections, in the order of the request.
+    pub fn sections(&self) -> impl Iterator<Item = &'static str> {
+        self.layout.sections.iter().map(|(name, ..)| name.as_str())
+    }
+
+    /// The messages of the report's [`ContextPart::Message`]s, in their order. `None`: the message was erased.
+    pub fn messages(&self) -> impl Iterator<Item = Option<Message>> {
+        self.layout.parts.iter().map(|part| message(&self.state, self.bodies, &part.item))
+    }
+
     /// The size of the request, by estimate.
-    pub fn estimate(&self) -> u64 {
+    fn estimate(&self) -> u64 {
         self.layout.sections.iter().map(|(_, _, tokens)| tokens).sum()
     }
 
     /// What takes away from the window before the request has its room.
-    pub fn taken(&self) -> Taken {
+    fn taken(&self) -> Taken {
         let Layout { window, reserved, most, .. } = self.layout;
         let leaves = u64::from(window.saturating_sub(reserved));
         let estimated = self.state.coming_spec().map_or(leaves, |spec| spec.model().scale.estimated(leaves));
@@ -242,7 +253,7 @@ impl<'a> Look<'a> {
 }
 
 /// What a message of a request is, and how it is shown if not as it is.
-pub fn kind(item: &Item) -> (&'static str, &'static str) {
+fn kind(item: &Item) -> (&'static str, &'static str) {
     match item {
         Item::User { .. } => ("user", ""),
         Item::Assistant { .. } => ("assistant", ""),
@@ -265,7 +276,7 @@ pub fn kind(item: &Item) -> (&'static str, &'static str) {
 }
 
 /// Why an event left something out.
-pub fn why(bodies: &dyn Bodies, event: EventId) -> String {
+fn why(bodies: &dyn Bodies, event: EventId) -> String {
     let why = match bodies.get(event) {
         Some(EventKind::Compacted(data)) if data.text.is_some() => "summarised by rules",
         Some(EventKind::Compacted(data)) if data.floor.as_ref().is_some_and(|floor| floor.all) => {

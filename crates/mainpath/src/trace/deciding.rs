@@ -76,7 +76,7 @@ impl Trace {
     }
 
     /// The same, and whether it was read. `false`: no process drives the trace, or the one that does takes too long.
-    async fn is_decided(&self, id: MailId, from: EventId) -> Result<bool, Error> {
+    pub(super) async fn is_decided(&self, id: MailId, from: EventId) -> Result<bool, Error> {
         let until = Instant::now() + PATIENCE;
         while Instant::now() < until {
             for event in self.events(from).await? {

@@ -2,13 +2,14 @@
 
 use super::export::{Export, ExportFormat, ExportLayout};
 use super::layouts::MessagePart;
+use super::outcomes::{Compaction, Sent};
 use super::read::{Read, ReadTrace, TraceState, spec_of};
 use crate::Remedy;
 use crate::agent::Recorded;
 use crate::sessions::Held;
 use crate::values::not_empty;
 use crate::{Error, ErrorKind, Host};
-use mainpath_core::{Call, CallState};
+use mainpath_core::{Call, CallState, State};
 use mainpath_providers::history::HistoryFormat;
 use mainpath_runtime::import::{Extent, conversation};
 use mainpath_runtime::replay::{Replayed, replay};
@@ -136,7 +137,8 @@ impl Trace {
 
     /// Prepares what driving it takes. Errors: no process drives it, and its rules of now cannot be read or its model cannot be used.
     pub(crate) async fn check_ready(&self, read: &Read) -> Result<(), Error> {
-        let Some(spec) = spec_of(&read.log).filter(|_| self.id.elsewhere().is_none()) else { return Ok(()) };
+        let is_here = self.id.elsewhere().is_none() && !self.host.sends_only();
+        let Some(spec) = spec_of(&read.log).filter(|_| is_here) else { return Ok(()) };
         if let Err(problem) = (self.host.runtime().config().policies)(spec) {
             return match self.host.at(&self.id).driver().await? {
                 Some(_) => Ok(()),
@@ -213,24 +215,21 @@ impl Trace {
         read.state.calls.get(call).ok_or_else(none)
     }
 
-    /// Calls the trace by a name. Errors: it is empty, longer than 80 letters or more than one line.
-    pub async fn rename(&self, name: impl Into<String>) -> Result<(), Error> {
+    /// Calls the trace by a name: now, or when the process that drives it reads the request. Errors: the name is empty, longer than 80
+    /// letters or more than one line.
+    pub async fn rename(&self, name: impl Into<String>) -> Result<Sent, Error> {
         let (name, from) = (name.into(), self.look().await?.log.head + 1);
         let bare = name.trim();
         if bare.is_empty() || bare.chars().count() > LONGEST_NAME || bare.chars().any(char::is_control) {
             return Err(Error::invalid("a name has 1 to 80 letters and is one line"));
         }
         let id = self.settle(Mail::Rename { name, made: None }).await?;
-        let refused = self.events(from).await?.into_iter().find_map(|event| match event.kind {
-            EventKind::MailRefused(refused) if event.mail == Some(id) => Some(refused.problem),
-            _ => None,
-        });
-        refused.map_or(Ok(()), |problem| Err(Error::new(ErrorKind::Refused, problem)))
+        Ok(if self.is_decided(id, from).await? { Sent::Applied } else { Sent::Queued })
     }
 
     /// Replaces older messages with a summary: now if no run is active, else before the run's next turn. Errors: there is nothing to
     /// summarise, a summary would not be shorter, or the run that makes it ended first.
-    pub async fn compact(&self, hint: Option<String>) -> Result<(), Error> {
+    pub async fn compact(&self, hint: Option<String>) -> Result<Compaction, Error> {
         let refused = |why: &str| Err(Error::new(ErrorKind::Refused, format!("{} {why}", self.id)));
         self.check_writable().await?;
         let before = self.look().await?;
@@ -242,11 +241,16 @@ impl Trace {
         let is_repeated = self.sent().await?.is_some();
         self.settle(Mail::Compact { hint }).await?;
         if is_later || is_repeated {
-            return Ok(());
+            return Ok(Compaction::Later);
         }
-        for event in self.events(from).await? {
+        let tokens = |state: &State| state.tree.shown_tokens(state.tree.head);
+        let after = self.look().await?;
+        for event in after.log.events.iter().filter(|event| event.id >= from) {
             match &event.kind {
-                EventKind::Compacted(_) => return Ok(()),
+                EventKind::Compacted(data) => {
+                    let by_model = data.text.is_none();
+                    return Ok(Compaction::Done { by_model, before: tokens(state), after: tokens(&after.state) });
+                }
                 EventKind::RunClosing(data) => {
                     return refused(&format!("was not summarised: the run ended first ({})", data.reason.words()));
                 }
@@ -390,6 +394,9 @@ impl Trace {
     /// Sends what takes effect also while no run goes on.
     pub(crate) async fn settle(&self, mail: Mail) -> Result<MailId, Error> {
         let is_running = self.look().await?.state.run.is_some();
+        if !is_running && !self.is_driven().await? {
+            self.host.check_usable()?;
+        }
         let (runtime, scope) = (self.host.runtime(), self.host.scope());
         let id = self.put(&mail).await?;
         if is_running {

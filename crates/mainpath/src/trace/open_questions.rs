@@ -10,7 +10,7 @@ use mainpath_types::{CallId, EffectClass, EventKind, Millis, QuestionSent};
 
 /// A call that asks a person and has not ended.
 #[derive(Clone, Debug, PartialEq)]
-pub struct OpenQuestion {
+pub struct UnansweredQuestion {
     /// The call.
     pub call: CallId,
     /// The name of its tool. `None`: it names no known tool.
@@ -44,11 +44,11 @@ pub enum QuestionStanding {
 #[derive(Clone, Debug, PartialEq)]
 pub enum QuestionChoice {
     /// The question that is answered.
-    One(Box<OpenQuestion>),
+    One(Box<UnansweredQuestion>),
     /// Several are open, and none was named.
-    Several(Vec<OpenQuestion>),
+    Several(Vec<UnansweredQuestion>),
     /// The question was answered, or its time is over.
-    Closed(Box<OpenQuestion>),
+    Closed(Box<UnansweredQuestion>),
     /// The call that was named waits for no answer.
     NotAsked(Box<DecidableCall>, NotAsked),
     /// The trace has no call with the number that was given.
@@ -74,9 +74,9 @@ impl ReadTrace<'_> {
     /// Returns the question that an answer is for: that of this call, or else the only open one. Errors: the mail cannot be read.
     pub async fn choose_question(&self, call: Option<CallId>) -> Result<QuestionChoice, Error> {
         let mut asked = self.open_questions().await?;
-        let is_open = |one: &OpenQuestion| one.standing == QuestionStanding::Open;
+        let is_open = |one: &UnansweredQuestion| one.standing == QuestionStanding::Open;
         if let Some(id) = call {
-            let choice = |one: OpenQuestion| match is_open(&one) {
+            let choice = |one: UnansweredQuestion| match is_open(&one) {
                 true => QuestionChoice::One(Box::new(one)),
                 false => QuestionChoice::Closed(Box::new(one)),
             };
@@ -104,7 +104,7 @@ impl ReadTrace<'_> {
     }
 
     /// Returns the questions that have not ended, in their order. Errors: the mail cannot be read.
-    pub async fn open_questions(&self) -> Result<Vec<OpenQuestion>, Error> {
+    pub async fn open_questions(&self) -> Result<Vec<UnansweredQuestion>, Error> {
         let asks = |call: &&Call| call.state == CallState::Started && call.effect == EffectClass::AskPerson;
         let calls: Vec<&Call> = self.state.turn_calls().iter().filter(asks).collect();
         if calls.is_empty() {
@@ -122,7 +122,7 @@ impl ReadTrace<'_> {
                 _ => QuestionStanding::Open,
             };
             let arguments = self.bodies.get(call.arguments).and_then(|kind| arguments_in(kind, call.id));
-            OpenQuestion {
+            UnansweredQuestion {
                 call: call.id,
                 tool: tool_of(call, self.bodies).map(String::from),
                 arguments: arguments.map(String::from),

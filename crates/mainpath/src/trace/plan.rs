@@ -1,21 +1,14 @@
 //! The plan of a trace and its pins: what is changed in them, whoever drives it.
 
 use super::handle::Trace;
+use super::outcomes::Sent;
 use super::read::ReadTrace;
 use crate::{Error, ErrorKind};
-use mainpath_core::Bodies;
-use mainpath_runtime::{Hydrated, Mail};
+use mainpath_core::{Bodies, LEGEND};
+use mainpath_runtime::{Hydrated, Mail, views};
 use mainpath_store::ReadLog;
-use mainpath_types::{EventKind, GoalOp, MailId, Seq, TraceId, text_of};
-
-/// Whether what was sent to a trace has been read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sent {
-    /// It has, and holds.
-    Applied,
-    /// It waits until the trace goes on.
-    Queued,
-}
+use mainpath_types::{EventKind, GoalOp, GoalStatus, MailId, ModelFinished, Seq, TraceId, text_of};
+use serde_json::Value;
 
 impl ReadTrace<'_> {
     /// That these operations fit the plan. Errors: what is wrong with one.
@@ -42,8 +35,42 @@ impl ReadTrace<'_> {
     }
 }
 
+impl<'a> ReadTrace<'a> {
+    /// Returns the plan as JSON, with the consumption of each goal. Errors: a blob cannot be read.
+    pub async fn plan_json(&self) -> Result<Value, Error> {
+        let (_, made) = views::fold(self.trace, &self.log.events);
+        Ok(views::plan(self.state, &self.log.events, &made, &self.task().await?))
+    }
+
+    /// Returns the plan as text, and below it what its marks mean. `full`: with the reason and the result of each goal.
+    pub fn plan_text(&self, full: bool) -> String {
+        let view = if full { self.state.goals.full_view() } else { self.state.goals.short_view() };
+        match self.state.goals.list() {
+            [] => view,
+            _ => format!("{}\n({LEGEND})", view.trim_end_matches('\n')),
+        }
+    }
+
+    /// Returns the task of an agent that works without a plan: it is the only goal, and no caller made it.
+    pub fn lone_task(&self) -> Option<&'a str> {
+        let [only] = self.state.goals.list() else { return None };
+        let is_alone = self.log.events.iter().all(|event| match &event.kind {
+            EventKind::GoalsChanged(_) => false,
+            EventKind::ModelFinished(data) => data.goals.is_empty() || starts_with_task(data),
+            _ => true,
+        });
+        (is_alone && only.status == GoalStatus::InProgress).then_some(&*only.description)
+    }
+}
+
+/// Returns true if the only change that an answer makes to the plan is that the task becomes its first goal.
+pub fn starts_with_task(data: &ModelFinished) -> bool {
+    let is_asked = data.calls.iter().any(|planned| planned.tool.as_deref() == Some("goal"));
+    !is_asked && data.goals.iter().all(|op| matches!(op, GoalOp::Add { .. } | GoalOp::Focus { .. }))
+}
+
 /// What became of operations on the plan that were sent, by the log as it is now. Errors: they were refused.
-pub fn goals_sent(trace: &TraceId, log: &ReadLog, mail: MailId, ops: &[GoalOp]) -> Result<Sent, Error> {
+fn goals_sent(trace: &TraceId, log: &ReadLog, mail: MailId, ops: &[GoalOp]) -> Result<Sent, Error> {
     match log.events.iter().find(|event| event.mail == Some(mail)).map(|event| &event.kind) {
         Some(EventKind::MailRefused(data)) => Err(goals_refused(trace, ops, &data.problem)),
         Some(_) => Ok(Sent::Applied),
@@ -59,14 +86,17 @@ fn goals_refused(trace: &TraceId, ops: &[GoalOp], why: &dyn std::fmt::Display) -
 }
 
 impl Trace {
-    /// Changes the plan: now where no run goes on, else at the run's next checkpoint. Errors: an operation does not fit the plan.
+    /// Changes the plan: now, or when the process that drives the trace reads the request. Errors: an operation does not fit the plan.
     pub async fn goal(&self, ops: Vec<GoalOp>) -> Result<Sent, Error> {
         if ops.is_empty() {
             return Err(Error::of_field("ops", " is empty: say what is to be changed in the plan"));
         }
         let read = self.look().await?;
         self.of(&read).check_goals(&ops)?;
+        let from = read.log.head + 1;
         let mail = self.settle(Mail::Goals { ops: ops.clone() }).await?;
+        // A refusal is read from the log below.
+        let _ = self.is_decided(mail, from).await;
         goals_sent(self.id(), &self.look().await?.log, mail, &ops)
     }
 

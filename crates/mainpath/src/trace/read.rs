@@ -1,7 +1,7 @@
 //! A trace that was read.
 
 use crate::Error;
-use mainpath_core::{Bodies, Log, State};
+use mainpath_core::{Bodies, Ending, Log, State, short_name};
 use mainpath_runtime::{Hydrated, views};
 use mainpath_store::{ReadLog, Scope, ScopedStore, Store, TraceStore};
 use mainpath_types::{Event, EventId, EventKind, GoalId, Millis, Part, Spec, TraceId, text_of};
@@ -29,6 +29,25 @@ impl<'a> ReadTrace<'a> {
     /// Where it lies.
     pub fn at(&self) -> TraceStore<'a> {
         TraceStore::new(self.store, self.scope, self.trace)
+    }
+
+    /// Returns the text of the first message on the main path. Errors: a blob cannot be read.
+    pub async fn task(&self) -> Result<String, Error> {
+        Ok(views::task(self.at().scoped(), self.state, &self.log.events).await?)
+    }
+
+    /// Returns the name of the trace: one that it was given, or else the beginning of its task. Errors: as [`ReadTrace::task`]'s.
+    pub async fn name(&self) -> Result<String, Error> {
+        let given = self.state.name.as_deref().or(spec_of(self.log).and_then(|spec| spec.name.as_deref()));
+        match given {
+            Some(name) => Ok(name.into()),
+            None => Ok(short_name(&self.task().await?)),
+        }
+    }
+
+    /// Returns how the last run ended. `None`: no run has ended, or another one is under way. Errors: a blob cannot be read.
+    pub async fn ending(&self) -> Result<Option<Ending>, Error> {
+        Ok(views::ending(self.at().scoped(), self.state, self.bodies).await?)
     }
 }
 

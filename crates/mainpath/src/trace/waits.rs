@@ -1,11 +1,12 @@
 //! What a trace waits for, and the agents that it has started, for whoever only reads logs.
 
 use super::decidable::{CallStanding, DecidableCall};
-use super::open_questions::{OpenQuestion, QuestionStanding};
+use super::open_questions::{QuestionStanding, UnansweredQuestion};
 use super::read::{Read, ReadTrace};
 use crate::run::Unasked;
 use crate::{Error, Logs};
-use mainpath_types::TraceId;
+use mainpath_core::{Call, CallState};
+use mainpath_types::{CallId, EffectClass, TraceId};
 
 /// What a trace waits for.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,7 +16,7 @@ pub struct Waits {
     /// The calls that wait for a decision, or for an approval to take effect.
     pub calls: Vec<DecidableCall>,
     /// The questions to people.
-    pub questions: Vec<OpenQuestion>,
+    pub questions: Vec<UnansweredQuestion>,
     /// The agents on other machines that its open run waits for.
     pub remote: Vec<TraceId>,
 }
@@ -51,7 +52,24 @@ impl AgentWaits {
     }
 }
 
+/// A call that is running.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunningCall {
+    /// The call.
+    pub call: CallId,
+    /// Its tool.
+    pub tool: String,
+}
+
 impl ReadTrace<'_> {
+    /// Returns the calls that run and can be interrupted; a question to a person is not among them.
+    pub fn running_calls(&self) -> Vec<RunningCall> {
+        let runs = |call: &&Call| call.state == CallState::Started && call.effect != EffectClass::AskPerson;
+        let running =
+            |call: &Call| RunningCall { call: call.id, tool: call.tool.as_deref().unwrap_or_default().to_string() };
+        self.state.turn_calls().iter().filter(runs).map(running).collect()
+    }
+
     /// Returns what the trace itself waits for. Errors: its mail cannot be read.
     pub async fn waits(&self) -> Result<Waits, Error> {
         let children = self.state.children.open().filter_map(|child| child.trace.clone());

@@ -267,7 +267,7 @@ async fn only_what_runs_is_stopped_and_a_stop_that_is_sent_again_is_the_same() {
     }
     assert_eq!(place.ask("POST", &stop, &key, "").await.status, 202);
     let again = place.post(&stop, json!({})).await;
-    let refused = (409, json!("/problems/refused"), json!(format!("nothing is running in trace {trace}")));
+    let refused = (409, json!("/problems/refused"), json!(format!("trace {trace} is not running")));
     assert_eq!((again.status, again.json()["type"].clone(), again.json()["detail"].clone()), refused);
     let log = place.get(&format!("/api/traces/{trace}/log")).await.body;
     assert!(!log.contains("mail_refused"), "{log}");
