@@ -1,6 +1,6 @@
 //! Recorded runs are graded by code of the program itself: `cargo run -p mainpath --example own_grader`.
 
-use mainpath::evaluation::{EvalOptions, EvalReport, Grade, GradedRun, Grader, Suite, SuiteGrader};
+use mainpath::evaluation::{EvalOptions, EvalReport, Grade, GradeError, GradedRun, Grader, Suite, SuiteGrader};
 use mainpath::prelude::*;
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ impl Grader for Short {
         "1".into()
     }
 
-    fn grade<'a>(&'a self, run: &'a GradedRun) -> Fut<'a, Result<Grade, String>> {
+    fn grade<'a>(&'a self, run: &'a GradedRun) -> Fut<'a, Result<Grade, GradeError>> {
         Box::pin(async move {
-            let answer = run.answer.as_deref().ok_or("there is no answer")?;
+            let answer = run.answer.as_deref().ok_or_else(|| GradeError::own("there is no answer"))?;
             Ok(Grade::new(if answer.len() < 200 { 1.0 } else { 0.0 }, format!("{} bytes", answer.len())))
         })
     }

@@ -20,7 +20,7 @@ mod suite;
 mod suites;
 mod trust;
 
-pub use grader::{Grade, Grader};
+pub use grader::{Grade, GradeError, Grader};
 pub use report::{CriterionTally, EvalReport, EvaluatedRun, RunResult};
 pub use run::EvalOptions;
 pub use scores::{Score, ScoreKind, ScoreOutcome, Scores};

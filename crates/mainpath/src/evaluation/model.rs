@@ -1,6 +1,6 @@
 //! A model as grader: it judges a run by a rubric, in a trace of its own that belongs to the trace of the run.
 
-use super::grader::{Grade, Grader};
+use super::grader::{Grade, GradeError, Grader};
 use super::subject::GradedRun;
 use super::suite::{Suite, SuiteGrader};
 use crate::agent::{PromptOptions, Sampling};
@@ -89,31 +89,26 @@ impl ModelGrader {
         }
     }
 
-    async fn graded(&self, run: &GradedRun) -> Result<Grade, String> {
-        let words = |error: Error| error.message().to_owned();
-        let id = grade_id(&run.trace_id).map_err(words)?;
+    async fn graded(&self, run: &GradedRun) -> Result<Grade, GradeError> {
+        let id = grade_id(&run.trace_id)?;
         let agent = self.host.agent(&self.model).options(self.options(run)).approvals(ApprovalMode::Deny);
-        let started = agent.without_memory().unnamed().trace_id(id.clone()).start(shown(run)?).await.map_err(words)?;
+        let started = agent.without_memory().unnamed().trace_id(id.clone()).start(shown(run)?).await?;
         let trace = started.trace().clone();
         let outcome = match tokio::time::timeout(self.limit + PATIENCE, started.outcome()).await {
-            Ok(outcome) => outcome.map_err(words)?,
+            Ok(outcome) => outcome?,
             Err(_) => {
-                trace.stop().await.map_err(words)?;
-                return Err(format!("it took longer than {} ({id})", crate::text::span(millis(self.limit))));
+                trace.stop().await?;
+                return Err(GradeError::Timeout(self.limit).in_trace(&id));
             }
         };
         let Outcome { reason, answer, is_said, cost, error, .. } = outcome;
         if reason != FinishReason::Final || !is_said {
-            let why = error.map(|error| format!(": {}", short(&error.message, 200))).unwrap_or_default();
-            return Err(format!("the model gave no grade: {}{why} ({id})", reason.as_str()));
+            let problem = error.map(|error| format!(": {}", short(&error.message, 200))).unwrap_or_default();
+            return Err(GradeError::NoAnswer { reason, problem }.in_trace(&id));
         }
-        let grade = Grade::read(answer.as_bytes()).map_err(|why| format!("{why} ({id})"))?;
+        let grade = Grade::read(answer.as_bytes()).map_err(|error| error.in_trace(&id))?;
         Ok(Grade { trace: Some(id), cost, ..grade })
     }
-}
-
-fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 impl Grader for ModelGrader {
@@ -121,7 +116,7 @@ impl Grader for ModelGrader {
         String::new()
     }
 
-    fn grade<'a>(&'a self, run: &'a GradedRun) -> Fut<'a, Result<Grade, String>> {
+    fn grade<'a>(&'a self, run: &'a GradedRun) -> Fut<'a, Result<Grade, GradeError>> {
         Box::pin(self.graded(run))
     }
 }
@@ -137,8 +132,8 @@ fn grade_id(of: &TraceId) -> Result<TraceId, Error> {
 }
 
 /// A run as the model is shown it. Errors: it is too long.
-fn shown(run: &GradedRun) -> Result<String, String> {
-    let whole = serde_json::to_value(run).map_err(|error| error.to_string())?;
+fn shown(run: &GradedRun) -> Result<String, GradeError> {
+    let whole = serde_json::to_value(run).map_err(|error| Error::failed(error.to_string()))?;
     let mut text = whole.to_string();
     for most in CUTS {
         if text.chars().count() <= MOST {
@@ -150,7 +145,7 @@ fn shown(run: &GradedRun) -> Result<String, String> {
     }
     match text.chars().count() <= MOST {
         true => Ok(format!("The run:\n{text}\n\nYour grade, as one JSON object:")),
-        false => Err(format!("the run is too long for a model: more than {MOST} characters, its texts left out")),
+        false => Err(GradeError::TooLong(MOST)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Graders outside of the program: a command and an address. Both get one JSON object and answer with one.
 
-use super::grader::{Grade, Grader};
+use super::grader::{Grade, GradeError, Grader};
 use super::subject::GradedRun;
 use super::suite::{Suite, SuiteGrader};
 use crate::home::Runner;
@@ -55,10 +55,10 @@ impl Grader for OutsideGrader {
         String::new()
     }
 
-    fn grade<'a>(&'a self, run: &'a GradedRun) -> Fut<'a, Result<Grade, String>> {
+    fn grade<'a>(&'a self, run: &'a GradedRun) -> Fut<'a, Result<Grade, GradeError>> {
         Box::pin(async move {
             let asked = json!({"version": VERSION, "suite": self.suite, "grader": self.name, "run": run});
-            Grade::read(&self.runner.call(&asked, "grader").await.map_err(|error| error.to_string())?)
+            Grade::read(&self.runner.call(&asked, "grader").await?)
         })
     }
 }

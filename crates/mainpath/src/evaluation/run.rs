@@ -2,7 +2,7 @@
 
 use super::choose::choose;
 use super::criteria::{Asked, Criterion, criteria, suite_hash};
-use super::grader::{Grade, Grader, LONGEST_REASON};
+use super::grader::{Grade, GradeError, Grader, LONGEST_REASON};
 use super::judge::judge;
 use super::model::ModelGrader;
 use super::outside::OutsideGrader;
@@ -215,7 +215,7 @@ impl<'a> Evaluation<'a> {
                     (score.trace, score.cost_micros) = (trace, cost);
                     score.outcome = passed(pass, given, entry);
                 }
-                Err(why) => score.reason = why,
+                Err(error) => score.reason = error.to_string(),
             },
         }
         // What graders say is kept, and may quote what is in no log.
@@ -224,15 +224,15 @@ impl<'a> Evaluation<'a> {
         score
     }
 
-    /// A grade; `None` where a part of the run was erased. Errors: the grader failed, in a line.
-    async fn grade(&self, entry: &SuiteGrader, run: &Arc<GradedRun>) -> Result<Option<Grade>, String> {
+    /// A grade; `None` where a part of the run was erased. Errors: the grader failed.
+    async fn grade(&self, entry: &SuiteGrader, run: &Arc<GradedRun>) -> Result<Option<Grade>, GradeError> {
         if run.erased.is_some() {
             return Ok(None);
         }
         let Some(grader) = self.graders.get(entry.name.as_str()).map(Arc::clone) else {
-            return Err("it is not there".into());
+            return Err(GradeError::Missing);
         };
-        let limit = entry.limit().map_err(|error| error.message().to_owned())?;
+        let limit = entry.limit()?;
         // A model's run is ended by its own limit, so that its trace says so.
         let waits = if entry.model.is_some() { limit + Duration::from_secs(30) } else { limit };
         let run = Arc::clone(run);
@@ -240,11 +240,8 @@ impl<'a> Evaluation<'a> {
         let done = tokio::time::timeout(waits, &mut grading).await;
         grading.abort();
         match done {
-            Err(_) => {
-                let limit = crate::text::span(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
-                Err(format!("it took longer than {limit}"))
-            }
-            Ok(Err(_)) => Err("it crashed".into()),
+            Err(_) => Err(GradeError::Timeout(limit)),
+            Ok(Err(_)) => Err(GradeError::Panicked),
             Ok(Ok(grade)) => grade.and_then(Grade::checked).map(Some),
         }
     }

@@ -37,7 +37,7 @@ mod toolbox;
 mod units;
 
 #[cfg(feature = "home")]
-pub(crate) use called::{CallParts, Runner};
+pub(crate) use called::{CallError, CallParts, Runner};
 pub use file::*;
 #[cfg(feature = "home")]
 pub use hidden::hidden;

@@ -2,7 +2,7 @@
 
 use crate::support::{COUNT, CountWords, Place};
 use mainpath::evaluation::{
-    EvalOptions, EvalReport, Grade, GradedRun, Grader, ScoreOutcome, Suite, SuiteCheck, SuiteGrader,
+    EvalOptions, EvalReport, Grade, GradeError, GradedRun, Grader, ScoreOutcome, Suite, SuiteCheck, SuiteGrader,
 };
 use mainpath::prelude::*;
 use mainpath::runtime::erase::What;
@@ -39,18 +39,18 @@ impl Grader for Own {
         self.version.into()
     }
 
-    fn grade<'a>(&'a self, run: &'a GradedRun) -> Fut<'a, Result<Grade, String>> {
+    fn grade<'a>(&'a self, run: &'a GradedRun) -> Fut<'a, Result<Grade, GradeError>> {
         self.asked.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
             match self.does {
                 Does::Grade => {
-                    let answer = run.answer.as_deref().ok_or("there is no answer")?;
+                    let answer = run.answer.as_deref().ok_or_else(|| GradeError::own("there is no answer"))?;
                     Ok(Grade::new(if answer.len() < 200 { 0.8 } else { 0.0 }, format!("{} bytes", answer.len())))
                 }
                 Does::Panic => panic!("a defect of the grader"),
                 Does::Hang => {
                     tokio::time::sleep(Duration::from_secs(600)).await;
-                    Err("too late".into())
+                    Err(GradeError::own("too late"))
                 }
                 Does::Exceed => Ok(Grade::new(f64::NAN, "")),
             }
@@ -174,10 +174,10 @@ impl Grader for Erases {
         String::new()
     }
 
-    fn grade<'a>(&'a self, run: &'a GradedRun) -> Fut<'a, Result<Grade, String>> {
+    fn grade<'a>(&'a self, run: &'a GradedRun) -> Fut<'a, Result<Grade, GradeError>> {
         Box::pin(async move {
-            let trace = self.0.trace(&run.trace_id).await.map_err(|error| error.to_string())?;
-            trace.erase(What::All, None).await.map_err(|error| error.to_string())?;
+            let trace = self.0.trace(&run.trace_id).await?;
+            trace.erase(What::All, None).await?;
             Ok(Grade::new(1.0, format!("It said: {}", run.task)))
         })
     }
