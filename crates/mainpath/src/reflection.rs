@@ -50,8 +50,7 @@ impl Host {
         self.prepare_model(&old.model).await?;
         offer(self.tools(), lookup, system_clock);
         let spent = runs(of, &log.events).last().map_or_else(Spent::default, |run| run.counts.spent());
-        let mut spec = reflection_of(old, of, spent, self.tools())
-            .map_err(|why| Error::new(ErrorKind::Refused, format!("{of}: {why}")))?;
+        let mut spec = reflection_of(old, of, spent, self.tools())?;
         // Under the text protocol the system text names the tools.
         if spec.protocol == Protocol::Json && spec.tools != old.tools || spec.output_schema != old.output_schema {
             with_words(&mut spec, self.spec_inputs(&RunRules::default()))?;

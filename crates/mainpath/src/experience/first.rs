@@ -27,7 +27,7 @@ pub(crate) async fn with_experience(lookup: &Lookup, most: usize, mail: Mail) ->
     // More than are shown: not all that is found is.
     let query = Query { text: text_of(typed(&parts, which)), most: most.saturating_mul(4), ..Query::default() };
     let (found, problem) = match lookup.find(query).await {
-        Ok(LookedUp { found, problem }) => (found, problem.map(Error::failed)),
+        Ok(LookedUp { found, problem }) => (found, problem.map(Error::from)),
         Err(error) => (Vec::new(), Some(error.into())),
     };
     // One word in common says nothing, and what did more harm than good is not offered.

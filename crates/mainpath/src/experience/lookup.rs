@@ -1,6 +1,6 @@
 //! Looking entries up: by tags and words, and by meaning where an endpoint for embeddings is configured.
 
-use super::meaning::Meaning;
+use super::meaning::{Meaning, MeaningError};
 use mainpath_experience::{ExperienceError, Experiences, Found, Near, Query};
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub struct Lookup {
 pub(crate) struct LookedUp {
     pub found: Vec<Found>,
     /// Why it was not looked up by meaning as well.
-    pub problem: Option<String>,
+    pub problem: Option<MeaningError>,
 }
 
 impl Lookup {
@@ -55,7 +55,7 @@ impl Lookup {
 /// Where vectors come from that are near each other if what they stand for is.
 impl Meaning {
     /// What is to be near to a query; `None` for one without words. Texts that have no vector get one before. Errors: why there is none.
-    async fn near(&self, known: &Arc<Experiences>, query: &Query) -> Result<Option<Near>, String> {
+    async fn near(&self, known: &Arc<Experiences>, query: &Query) -> Result<Option<Near>, MeaningError> {
         let said: Vec<&str> = [query.text.as_str()]
             .into_iter()
             .chain(query.intent.iter().chain(&query.state).map(String::as_str))
@@ -66,8 +66,7 @@ impl Meaning {
         }
         let model = self.model.clone();
         let lookup = Lookup::by_words(Arc::clone(known));
-        let missing = lookup.blocking(move |known| known.unembedded(&model, Meaning::AT_ONCE)).await;
-        let missing = missing.map_err(|error| error.to_string())?;
+        let missing = lookup.blocking(move |known| known.unembedded(&model, Meaning::AT_ONCE)).await?;
         let texts = missing.iter().map(|one| one.text.clone()).chain([text]).collect();
         let mut vectors = self.embed(texts).await?;
         let Some(values) = vectors.pop() else { return Ok(None) };
@@ -78,8 +77,7 @@ impl Meaning {
             .collect();
         if !new.is_empty() {
             let model = self.model.clone();
-            let kept = lookup.blocking(move |known| known.keep_vectors(&model, &new)).await;
-            kept.map_err(|error| error.to_string())?;
+            lookup.blocking(move |known| known.keep_vectors(&model, &new)).await?;
         }
         Ok(Some(Near { model: self.model.clone(), values, least: self.least }))
     }

@@ -24,6 +24,7 @@ pub use tools::{GET_EXPERIENCE, KNOWLEDGE_SAVE, KNOWLEDGE_SEARCH, KNOWLEDGE_TOOL
 pub(crate) use first::with_experience;
 pub use lookup::Lookup;
 pub(crate) use meaning::Meaning;
+use meaning::MeaningError;
 pub(crate) use reflect::{FOCUS, PROMPT, reflection_of};
 pub(crate) use reflected::reflection_name;
 pub(crate) use tools::offer;
@@ -39,6 +40,15 @@ impl From<ExperienceError> for Error {
         match error {
             ExperienceError::Unknown(_) => Error::new(crate::ErrorKind::NotFound, error.to_string()),
             ExperienceError::Invalid(_) | ExperienceError::ByHand { .. } => Error::invalid(error.to_string()),
+            _ => Error::failed(error.to_string()),
+        }
+    }
+}
+
+impl From<MeaningError> for Error {
+    fn from(error: MeaningError) -> Error {
+        match error {
+            MeaningError::Cache(error) => error.into(),
             _ => Error::failed(error.to_string()),
         }
     }

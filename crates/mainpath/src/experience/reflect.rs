@@ -5,6 +5,7 @@
 //! where it begins; tools and system text stay where they can, so that a vendor that keeps prefixes has to read only what is new.
 
 use super::tools::{KNOWLEDGE_SAVE, KNOWLEDGE_TOOLS};
+use crate::{Error, ErrorKind};
 use mainpath_runtime::is_look_back;
 use mainpath_tools::Tools;
 use mainpath_types::{ApprovalMode, Limits, MCP_TOOLS, Spec, Spent, TraceId};
@@ -24,7 +25,7 @@ pub(crate) const FOCUS: &str = "Look at this above all:";
 
 /// The spec of a reflection on a trace that ran under this one and spent so much of its last run's budget. It has the same tools, so that
 /// the beginning of its requests is the same, and is denied all but those for knowledge and for looking back. Errors: the budget is spent.
-pub(crate) fn reflection_of(old: &Spec, of: &TraceId, spent: Spent, tools: &Tools) -> Result<Spec, String> {
+pub(crate) fn reflection_of(old: &Spec, of: &TraceId, spent: Spent, tools: &Tools) -> Result<Spec, Error> {
     let mut spec = old.clone();
     for tool in tools.specs().into_iter().filter(|tool| KNOWLEDGE_TOOLS.contains(&tool.name.as_str())) {
         if !spec.tools.iter().any(|known| known.name == tool.name) {
@@ -39,7 +40,8 @@ pub(crate) fn reflection_of(old: &Spec, of: &TraceId, spent: Spent, tools: &Tool
     spec.rules.allow = vec![KNOWLEDGE_SAVE.into()];
     (spec.mode, spec.mode_for) = (ApprovalMode::Deny, None);
     (spec.output_schema, spec.snapshots) = (None, false);
-    spec.limits = left(&old.limits, spent)?;
+    let spent_all = || format!("{of}: nothing is left of the run's budget for a reflection");
+    spec.limits = left(&old.limits, spent).ok_or_else(|| Error::new(ErrorKind::Refused, spent_all()))?;
     spec.relations.session = None;
     spec.relations.agent_type = Some("reflection".into());
     spec.relations.parent_trace = Some(of.clone());
@@ -47,12 +49,10 @@ pub(crate) fn reflection_of(old: &Spec, of: &TraceId, spent: Spent, tools: &Tool
     Ok(spec)
 }
 
-/// What is left of a run's limits. Errors: nothing is.
-fn left(limits: &Limits, spent: Spent) -> Result<Limits, String> {
+/// The rest of a run's limits; `None` if its budget is spent.
+fn left(limits: &Limits, spent: Spent) -> Option<Limits> {
     let tokens = limits.tokens.map(|most| most.saturating_sub(spent.usage.total()));
     let money = limits.money.map(|most| most.saturating_sub(spent.cost));
-    if tokens == Some(0) || money == Some(0) {
-        return Err("nothing is left of the run's budget for a reflection".into());
-    }
-    Ok(Limits { turns: Some(REFLECTION_TURNS), tokens, money, ..limits.clone() })
+    let is_left = tokens != Some(0) && money != Some(0);
+    is_left.then(|| Limits { turns: Some(REFLECTION_TURNS), tokens, money, ..limits.clone() })
 }
