@@ -1,6 +1,6 @@
 //! Reading files of other programs, which may be huge, broken or hostile.
 
-use super::session::{RecordedSession, Unreadable};
+use super::session::{RecordedSession, SessionProblem, Unreadable};
 use mainpath_store::open_regular;
 use mainpath_types::{Micros, Millis, parse_time};
 use serde_json::Value;
@@ -14,12 +14,12 @@ const NAME: usize = 40;
 
 /// The bytes of a file. Errors: it is no file, cannot be read, or is too large.
 pub(super) fn bytes(file: &Path) -> Result<Vec<u8>, Unreadable> {
-    let wrong = |problem: &dyn std::fmt::Display| Unreadable(format!("{}: {problem}", file.display()));
+    let unread = |error| SessionProblem::Io(error).of(file);
     let mut bytes = Vec::new();
-    let open = open_regular(file).map_err(|error| wrong(&format!("it cannot be read: {error}")))?;
-    open.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| wrong(&format!("it cannot be read: {error}")))?;
+    let open = open_regular(file).map_err(unread)?;
+    open.take(LARGEST + 1).read_to_end(&mut bytes).map_err(unread)?;
     match bytes.len() as u64 > LARGEST {
-        true => Err(wrong(&format!("it is larger than {} MiB", LARGEST >> 20))),
+        true => Err(SessionProblem::TooLarge(LARGEST).of(file)),
         false => Ok(bytes),
     }
 }

@@ -1,6 +1,6 @@
 //! Where those programs keep their sessions.
 
-use super::session::{Program, RecordedSession, Unreadable};
+use super::session::{Program, RecordedSession, SessionProblem, Unreadable};
 use super::{claude_code, codex, opencode, pi};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -64,7 +64,7 @@ impl FoundSession {
         let first = || read.branches.iter().flat_map(|branch| &branch.messages).filter_map(|said| said.at).min();
         read.begun = read.begun.or_else(first);
         match read.branches.iter().all(|branch| branch.messages.is_empty()) {
-            true => Err(Unreadable(format!("{}: it has no messages that this version understands", file.display()))),
+            true => Err(SessionProblem::NoMessages.of(file)),
             false => Ok(read),
         }
     }
@@ -154,7 +154,7 @@ fn search(folder: &Path, deep: usize, files: &mut Vec<PathBuf>, wrong: &mut Vec<
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
-        Err(error) => return wrong.push(Unreadable(format!("{}: it cannot be read: {error}", folder.display()))),
+        Err(error) => return wrong.push(SessionProblem::Io(error).of(folder)),
     };
     for entry in entries.flatten() {
         match entry.file_type() {

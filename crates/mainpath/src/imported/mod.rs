@@ -17,5 +17,5 @@ mod tree;
 
 pub use crate::agent::{is_folder_unchosen, reconstructed_from};
 pub use find::{FoundSession, Places, find};
-pub use session::{Program, RecordedBranch, RecordedMessage, RecordedSession, Unreadable};
+pub use session::{Program, RecordedBranch, RecordedMessage, RecordedSession, SessionProblem, Unreadable};
 pub use take::{Reconstructed, reconstruct};

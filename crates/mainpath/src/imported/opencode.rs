@@ -5,7 +5,7 @@
 //! the cache; `output` is without reasoning where there is a `total`. Cost is in dollars.
 
 use super::file::{block, bytes, call, count, filled, kind, micros, result, text, thought, time};
-use super::session::{Program, RecordedBranch, RecordedMessage, RecordedSession, Unreadable};
+use super::session::{Program, RecordedBranch, RecordedMessage, RecordedSession, SessionProblem, Unreadable};
 use mainpath_types::Usage;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
@@ -26,11 +26,10 @@ struct Stored {
 
 /// Reads a session from its file; messages and parts are in the folders beside it. Errors: the file cannot be read.
 pub(super) fn read(file: &Path) -> Result<RecordedSession, Unreadable> {
-    let wrong = |problem: &str| Unreadable(format!("{}: {problem}", file.display()));
-    let info: Value = serde_json::from_slice(&bytes(file)?).map_err(|_| wrong("it is no JSON"))?;
+    let info: Value = serde_json::from_slice(&bytes(file)?).map_err(|_| SessionProblem::NotJson.of(file))?;
     let id = file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let mut session = head(&info, id.clone());
-    let storage = file.ancestors().nth(3).ok_or_else(|| wrong("it is in no folder of opencode"))?;
+    let storage = file.ancestors().nth(3).ok_or_else(|| SessionProblem::Misplaced.of(file))?;
     let mut stored = Vec::new();
     for message in files(&storage.join("message").join(&id), &mut session) {
         let name = text(&message, "id").unwrap_or_default();
@@ -78,7 +77,7 @@ pub(super) fn listed(database: &Path) -> Result<Vec<Value>, Unreadable> {
 /// Reads a session of a database. Errors: as [`listed`]'s, or it is not in it.
 pub(super) fn read_from(database: &Path, id: &str) -> Result<RecordedSession, Unreadable> {
     let info = listed(database)?.into_iter().find(|info| text(info, "id").as_deref() == Some(id));
-    let info = info.ok_or_else(|| Unreadable(format!("{}: it has no session {id:?}", database.display())))?;
+    let info = info.ok_or_else(|| SessionProblem::Missing(id.into()).of(database))?;
     let mut session = head(&info, id.into());
     let query = "SELECT json_set(data, '$.id', id, '$.created', time_created) FROM message WHERE session_id = ?1 AND json_valid(data)";
     let messages = rows(database, query, id)?;
@@ -113,9 +112,7 @@ fn rows(database: &Path, query: &str, parameter: &str) -> Result<Vec<Value>, Unr
         let values = rows.map(|row| row.map(|text| serde_json::from_str(&text).unwrap_or_default()));
         values.take(MOST).collect()
     };
-    read().map_err(|error| {
-        Unreadable(format!("{}: it cannot be read as a database of opencode: {error}", database.display()))
-    })
+    read().map_err(|error| SessionProblem::Database(error).of(database))
 }
 
 fn head(info: &Value, id: String) -> RecordedSession {

@@ -5,7 +5,7 @@
 //! roles `user`, `assistant`, `toolResult`, `bashExecution`; usage counts fresh input apart from what came from the cache, cost is in dollars (packages/ai/src/types.ts).
 
 use super::file::{block, blocks, call, count, filled, kind, lines, micros, result, text, thought, time};
-use super::session::{Program, RecordedBranch, RecordedMessage, RecordedSession, Unreadable};
+use super::session::{Program, RecordedBranch, RecordedMessage, RecordedSession, SessionProblem, Unreadable};
 use super::tree::{TreeLine, ways};
 use mainpath_types::Usage;
 use serde_json::{Value, json};
@@ -18,20 +18,18 @@ const NEWEST: u64 = 3;
 pub(super) fn read(file: &Path) -> Result<RecordedSession, Unreadable> {
     let mut session = RecordedSession::new(Program::Pi, String::new());
     let mut lines = lines(file, &mut session)?;
-    let wrong = |problem: String| Unreadable(format!("{}: {problem}", file.display()));
     let is_head = |line: &Value| line.get("type").and_then(Value::as_str) == Some("session");
     let Some(head) = lines.first().filter(|first| is_head(first)).cloned() else {
-        return Err(wrong("it does not begin with the head of a session of pi".into()));
+        return Err(SessionProblem::NoHead.of(file));
     };
     let version = match head.get("version") {
-        None => 1,
-        Some(Value::String(text)) => text.parse().map_err(|_| wrong(format!("its version {text:?} is no number")))?,
-        Some(version) => version.as_u64().ok_or_else(|| wrong(format!("its version {version} is no number")))?,
+        None => Some(1),
+        Some(Value::String(text)) => text.parse().ok(),
+        Some(version) => version.as_u64(),
     };
+    let version = version.ok_or_else(|| SessionProblem::Version(head["version"].clone()).of(file))?;
     if version > NEWEST {
-        return Err(wrong(format!(
-            "a newer pi wrote it: version {version} of the format, and this Mainpath knows it up to {NEWEST}"
-        )));
+        return Err(SessionProblem::Newer { version, newest: NEWEST }.of(file));
     }
     let name = file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     session.id = filled(&head, "id").unwrap_or(name);

@@ -3,6 +3,7 @@
 use mainpath_types::{Micros, Millis, Usage};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 /// The programs whose sessions are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,10 +33,70 @@ impl Program {
     }
 }
 
-/// Why a session cannot be read: one line, with the file.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Unreadable(pub String);
+/// A session that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {problem}", .file.display())]
+pub struct Unreadable {
+    /// Its file, its database, or the folder of sessions.
+    pub file: PathBuf,
+    /// The cause.
+    #[source]
+    pub problem: SessionProblem,
+}
+
+/// Why a session cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionProblem {
+    /// The file or folder cannot be read.
+    #[error("it cannot be read: {0}")]
+    Io(#[from] std::io::Error),
+    /// The database cannot be read, or has other tables.
+    #[error("it cannot be read as a database of opencode: {0}")]
+    Database(#[from] rusqlite::Error),
+    /// The file is too large.
+    #[error("it is larger than {} MiB", .0 >> 20)]
+    TooLarge(
+        /// The largest size that is read, in bytes.
+        u64,
+    ),
+    /// The file is not JSON.
+    #[error("it is no JSON")]
+    NotJson,
+    /// The file is not in a folder of opencode.
+    #[error("it is in no folder of opencode")]
+    Misplaced,
+    /// The database has no session of this id.
+    #[error("it has no session {0:?}")]
+    Missing(String),
+    /// The first line is not the head of a session.
+    #[error("it does not begin with the head of a session of pi")]
+    NoHead,
+    /// The version of the format is not a number.
+    #[error("its version {0} is no number")]
+    Version(
+        /// The version as JSON.
+        Value,
+    ),
+    /// A newer version of the program wrote the file.
+    #[error("a newer pi wrote it: version {version} of the format, and this Mainpath knows it up to {newest}")]
+    Newer {
+        /// The version of the format.
+        version: u64,
+        /// The newest version that is understood.
+        newest: u64,
+    },
+    /// Nothing in it is understood.
+    #[error("it has no messages that this version understands")]
+    NoMessages,
+}
+
+impl SessionProblem {
+    /// The problem, as the error of a file.
+    pub(super) fn of(self, file: &Path) -> Unreadable {
+        Unreadable { file: file.into(), problem: self }
+    }
+}
 
 /// A session.
 #[derive(Clone, Debug, PartialEq)]
