@@ -7,7 +7,7 @@ use crate::rules::GivenRules;
 use crate::trial::is_trial;
 use crate::{Error, Logs};
 use mainpath_policy::{Predicate, StepFacts};
-use mainpath_store::{FilesStore, ReadLog, Scope, read_file};
+use mainpath_store::{FilesStore, ReadLog, Scope, StoreError, read_file};
 use mainpath_types::{CallId, Decision, EventId, EventKind, Millis, RunRules, TraceId};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -88,7 +88,7 @@ impl BacktestScope {
 }
 
 /// What is done with each log.
-pub(super) type EachLog<'a, T> = &'a (dyn Fn(&TraceId, Result<&ReadLog, String>) -> T + Sync);
+pub(super) type EachLog<'a, T> = &'a (dyn Fn(&TraceId, Result<&ReadLog, &StoreError>) -> T + Sync);
 
 /// Reads logs by as many threads as there are processors, at most four, and gives what was made of each, in their order.
 pub(super) fn each_log<T: Send>(store: &FilesStore, scope: &Scope, names: &[TraceId], make: EachLog<'_, T>) -> Vec<T> {
@@ -99,8 +99,8 @@ pub(super) fn each_log<T: Send>(store: &FilesStore, scope: &Scope, names: &[Trac
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(trace) = names.get(at) else { return };
             let path = store.trace_dir(&scope.tenant, trace).join("events.jsonl");
-            let log = read_file(&path, &scope.tenant, trace).map_err(|error| error.to_string());
-            let one = make(trace, log.as_ref().map_err(Clone::clone));
+            let log = read_file(&path, &scope.tenant, trace);
+            let one = make(trace, log.as_ref());
             made.lock().unwrap_or_else(PoisonError::into_inner).insert(at, one);
         }
     };
@@ -141,7 +141,7 @@ impl PastJudge {
         let found = each_log(&logs.store, &logs.scope, &names, &|trace, log| {
             let log = match log {
                 Ok(log) => log,
-                Err(problem) => return Found::unread(trace.clone(), problem),
+                Err(problem) => return Found::unread(trace.clone(), problem.to_string()),
             };
             let mut found = Found::default();
             if scope.leaves_out(log) {

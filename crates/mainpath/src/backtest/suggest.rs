@@ -71,7 +71,7 @@ impl PastJudge {
             let log = match log {
                 Ok(log) => log,
                 Err(problem) => {
-                    let unread = Some(UnreadTrace { trace: trace.clone(), problem });
+                    let unread = Some(UnreadTrace { trace: trace.clone(), problem: problem.to_string() });
                     return OfLog { unread, ..OfLog::default() };
                 }
             };

@@ -27,6 +27,20 @@ pub(super) struct LogPart {
     pub is_driven: bool,
 }
 
+/// Why the answer of another server is not the rest of a log.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum LogPartError {
+    #[error("it has more than {} MiB", MOST_BYTES >> 20)]
+    TooManyBytes,
+    #[error("it has more than {MOST_EVENTS} events")]
+    TooManyEvents,
+    #[error("event {event} does not follow event {last}")]
+    OutOfOrder { event: EventId, last: EventId },
+    /// Events were erased twice while it was read.
+    #[error("it changes while it is read")]
+    Unstable,
+}
+
 /// What is known of a log.
 #[derive(Clone, Debug, Default)]
 pub(super) struct KnownLog {
@@ -42,21 +56,21 @@ pub(super) struct KnownLog {
 
 impl KnownLog {
     /// Adds a part. `None`: what is known of it does not hold any more, and it has to be read anew. Errors: it does not follow.
-    pub fn with(mut self, part: LogPart, bytes: usize) -> Result<Option<KnownLog>, String> {
+    pub fn with(mut self, part: LogPart, bytes: usize) -> Result<Option<KnownLog>, LogPartError> {
         let is_erased = |event: &Event| matches!(event.kind, EventKind::Erased(_));
         if self.head > 0 && (part.head < self.head || part.events.iter().any(is_erased)) {
             return Ok(None);
         }
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > MOST_BYTES {
-            return Err(format!("it has more than {} MiB", MOST_BYTES >> 20));
+            return Err(LogPartError::TooManyBytes);
         }
         let mut last = self.head;
         for event in part.events {
             if event.id <= last || event.id > part.through || event.id > MOST_EVENTS {
                 return Err(match event.id > MOST_EVENTS {
-                    true => format!("it has more than {MOST_EVENTS} events"),
-                    false => format!("event {} does not follow event {last}", event.id),
+                    true => LogPartError::TooManyEvents,
+                    false => LogPartError::OutOfOrder { event: event.id, last },
                 });
             }
             last = event.id;
@@ -123,10 +137,10 @@ mod tests {
             (vec![7, 6], 7, "event 6 does not follow event 7"),
             (vec![u64::MAX], u64::MAX, "it has more than 200000 events"),
         ] {
-            assert_eq!(known.clone().with(part(&ids, through), 1).unwrap_err(), why);
+            assert_eq!(known.clone().with(part(&ids, through), 1).unwrap_err().to_string(), why);
         }
         assert_eq!(known.clone().with(part(&[], u64::MAX), 1).unwrap().unwrap().head, MOST_EVENTS);
-        assert_eq!(known.clone().with(part(&[6], 6), MOST_BYTES).unwrap_err(), "it has more than 48 MiB");
+        assert_eq!(known.clone().with(part(&[6], 6), MOST_BYTES).unwrap_err().to_string(), "it has more than 48 MiB");
         // One that is shorter than it was is read anew.
         assert!(known.with(part(&[1], 1), 1).unwrap().is_none());
     }

@@ -1,7 +1,7 @@
 //! A store that reaches traces here and on other machines, by their ids. What is on another machine is read, and mail is sent to it; it is
 //! driven and kept there alone.
 
-use super::known::{KnownLog, KnownLogs, LogPart};
+use super::known::{KnownLog, KnownLogs, LogPart, LogPartError};
 use super::server::{PeerAsk, PeerServer, Unanswered};
 use mainpath_store::{
     Appended, Collected, Damage, Fut, HeadHash, Lease, Letter, Mail, Opened, Owner, ReadLog, Report, Scope, Store,
@@ -98,7 +98,7 @@ impl RoutedStore {
             let Part { part, bytes } = there.part(known.head, true, None).await.map_err(|error| error.of(trace))?;
             // What is written meanwhile is read the next time.
             let (end, before) = (*end.get_or_insert(part.head), known.head);
-            let damage = |problem: String| StoreError::Io {
+            let damage = |problem: LogPartError| StoreError::Io {
                 doing: format!("use the log of {trace}"),
                 source: io::Error::new(io::ErrorKind::InvalidData, problem),
             };
@@ -109,7 +109,7 @@ impl RoutedStore {
                         break;
                     }
                 }
-                None if is_again => return Err(damage("it changes while it is read".into())),
+                None if is_again => return Err(damage(LogPartError::Unstable)),
                 // Something was erased there since: what is known here is forgotten too.
                 None => (known, is_again) = (KnownLog::default(), true),
             }

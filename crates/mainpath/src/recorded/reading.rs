@@ -112,6 +112,23 @@ pub(crate) async fn steps(at: TraceStore<'_>, read: &Read, after: Seq) -> Result
     Ok(steps)
 }
 
+/// Why an event cannot be played again: words that follow its message.
+#[derive(Debug, thiserror::Error)]
+enum Unplayable {
+    #[error("was erased: it cannot be played again")]
+    Erased,
+    #[error("has a result that was erased: it cannot be played again")]
+    ResultErased,
+    #[error("was imported: nobody recorded what was asked and decided there")]
+    Imported,
+    #[error("is a denied call that was made after all")]
+    Reopened,
+    #[error("is not in the log")]
+    Missing,
+    #[error("has a long text that is not at hand")]
+    TextMissing,
+}
+
 /// A log that is read step by step.
 struct Reading<'a> {
     at: TraceStore<'a>,
@@ -122,10 +139,10 @@ struct Reading<'a> {
 
 impl Reading<'_> {
     /// The step that an event is. The inner error says why it cannot be played.
-    async fn step(&mut self, event: EventId, follows_calls: bool) -> Result<Result<RecordedStep, &'static str>, Error> {
+    async fn step(&mut self, event: EventId, follows_calls: bool) -> Result<Result<RecordedStep, Unplayable>, Error> {
         let Reading { at, gone, ends, whole } = self;
         if gone.contains(&event) {
-            return Ok(Err("was erased: it cannot be played again"));
+            return Ok(Err(Unplayable::Erased));
         }
         whole.load(at.scoped(), event).await?;
         let step = match whole.get(event) {
@@ -139,20 +156,18 @@ impl Reading<'_> {
                 for call in data.calls() {
                     let Some(event) = ends.results.get(&call.id) else { continue };
                     if gone.contains(event) {
-                        return Ok(Err("has a result that was erased: it cannot be played again"));
+                        return Ok(Err(Unplayable::ResultErased));
                     }
                     whole.load(at.scoped(), *event).await?;
                 }
                 RecordedStep::Answered(Box::new(answer(&data, ends, whole)))
             }
             Some(EventKind::ModelMalformed(data)) => RecordedStep::Answered(Box::new(malformed(data))),
-            Some(EventKind::MessageImported(_)) => {
-                return Ok(Err("was imported: nobody recorded what was asked and decided there"));
-            }
-            Some(EventKind::CallReopened(_)) => return Ok(Err("is a denied call that was made after all")),
-            _ => return Ok(Err("is not in the log")),
+            Some(EventKind::MessageImported(_)) => return Ok(Err(Unplayable::Imported)),
+            Some(EventKind::CallReopened(_)) => return Ok(Err(Unplayable::Reopened)),
+            _ => return Ok(Err(Unplayable::Missing)),
         };
-        Ok(if is_whole(&step) { Ok(step) } else { Err("has a long text that is not at hand") })
+        Ok(if is_whole(&step) { Ok(step) } else { Err(Unplayable::TextMissing) })
     }
 }
 

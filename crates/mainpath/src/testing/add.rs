@@ -13,8 +13,8 @@ use crate::what_if::spec_at;
 use crate::{Error, ErrorKind, Host};
 use mainpath_core::pending;
 use mainpath_runtime::Waiting;
-use mainpath_store::create_private;
 use mainpath_store::scheduler::system_clock;
+use mainpath_store::{Damage, create_private};
 use mainpath_types::{Decision, EventKind, RuleText, Seq, TraceId, format_time, text_of};
 use std::path::{Path, PathBuf};
 
@@ -42,6 +42,39 @@ pub struct AddedTest {
     pub calls: Vec<AddedCall>,
 }
 
+/// Why a trace cannot be made a test.
+#[derive(Debug, thiserror::Error)]
+enum Untestable {
+    #[error("it has no agent")]
+    NoAgent,
+    #[error("its log is damaged: {0}")]
+    Damaged(Damage),
+    #[error("a run of it goes on; wait for its end, or stop it")]
+    Running,
+    #[error("its run was interrupted; resume it, or stop it")]
+    Interrupted,
+    #[error("its run waits for a decision or an answer; give it, or stop it")]
+    Waiting,
+    #[error("its agent was changed before message {0}; fork it at a message before")]
+    AgentChanged(Seq),
+    #[error("{}", .0.message())]
+    Recording(Error),
+    #[error("it does not begin with a task")]
+    NoTask,
+    #[error("played again it differs at step {step}: {what}")]
+    Parted { step: u32, what: String },
+    #[error("it has no call {wrong}; its calls are numbered from 1 to {calls}")]
+    NoCall { wrong: u32, calls: usize },
+    #[error("no rule judges its call {0}: it could not be run as it was written, and was not")]
+    Unjudged(u32),
+}
+
+impl Untestable {
+    fn of(self, trace: &TraceId) -> Error {
+        Error::new(ErrorKind::Refused, format!("{trace} cannot be made a test: {self}"))
+    }
+}
+
 /// A call of a run of which a test was made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AddedCall {
@@ -58,20 +91,19 @@ impl Host {
     /// what does not come out as it was recorded is no test. Errors: that, it was imported, erased or goes on, there is a test of this
     /// name, or nothing can be written.
     pub async fn add_test(&self, trace: &TraceId, new: NewTest) -> Result<AddedTest, Error> {
-        let refused = |why: &str| Error::new(ErrorKind::Refused, format!("{trace} cannot be made a test: {why}"));
+        let refused = |why: Untestable| why.of(trace);
         let at = self.at(trace);
         let read = Read::of(at).await?;
         let begun = read.log.events.iter().find(|event| matches!(event.kind, EventKind::RunStarted(_)));
         let begun = begun.map_or(read.log.head, |event| event.id);
-        let spec = spec_at(&read.log.events, begun).map_err(|_| refused("it has no agent"))?.clone();
-        self.check_stands(trace, &read).await.map_err(|why| refused(&why))?;
+        let spec = spec_at(&read.log.events, begun).map_err(|_| refused(Untestable::NoAgent))?.clone();
+        self.check_stands(trace, &read).await?;
         if let Some(message) = first_under_another(&read, begun, &spec) {
-            let why = format!("its agent was changed before message {message}; fork it at a message before");
-            return Err(refused(&why));
+            return Err(refused(Untestable::AgentChanged(message)));
         }
-        let recording = recording(at, &read, Seq(0)).await.map_err(|error| refused(error.message()))?;
+        let recording = recording(at, &read, Seq(0)).await.map_err(|error| refused(Untestable::Recording(error)))?;
         let Some(RecordedStep::Said { parts: task, .. }) = recording.first() else {
-            return Err(refused("it does not begin with a task"));
+            return Err(refused(Untestable::NoTask));
         };
         let task = text_of(task);
         let name = new.name.clone().unwrap_or_else(|| name_of(&task));
@@ -96,10 +128,9 @@ impl Host {
         let mut parts = TestParts { file, spec, recording, rules: self.rules_now()? };
         let played = Plays::new(self, &new.project)?.play(parts.clone()).await?;
         if let Some(parted) = &played.parted {
-            let why = format!("played again it differs at step {}: {}", parted.step, parted.what);
-            return Err(refused(&why));
+            return Err(refused(Untestable::Parted { step: parted.step, what: parted.what.clone() }));
         }
-        parts.file.expect = expected(&played, new.wrong).map_err(|why| refused(&why))?;
+        parts.file.expect = expected(&played, new.wrong).map_err(refused)?;
         let folder = put(&tests, &name, &parts, &here)?;
         let calls = calls(&played.steps).into_iter().map(|call| AddedCall {
             tool: call.tool.clone(),
@@ -122,21 +153,19 @@ impl Host {
     }
 
     /// Errors: a trace can be no test as it stands.
-    async fn check_stands(&self, trace: &TraceId, read: &Read) -> Result<(), String> {
+    async fn check_stands(&self, trace: &TraceId, read: &Read) -> Result<(), Error> {
         if let Some(damage) = &read.log.damage {
-            return Err(format!("its log is damaged: {damage}"));
+            return Err(Untestable::Damaged(damage.clone()).of(trace));
         }
         if read.state.run.is_none() {
             return Ok(());
         }
-        if self.at(trace).driver().await.map_err(|error| error.to_string())?.is_some() {
-            return Err("a run of it goes on; wait for its end, or stop it".into());
+        if self.at(trace).driver().await?.is_some() {
+            return Err(Untestable::Running.of(trace));
         }
         let pending = pending(&read.state);
-        Err(match Waiting::among(&pending).is_empty() {
-            true => "its run was interrupted; resume it, or stop it".into(),
-            false => "its run waits for a decision or an answer; give it, or stop it".into(),
-        })
+        let is_interrupted = Waiting::among(&pending).is_empty();
+        Err(if is_interrupted { Untestable::Interrupted } else { Untestable::Waiting }.of(trace))
     }
 }
 
@@ -158,14 +187,14 @@ fn rules_in(files: [Option<PathBuf>; RULES.len()]) -> Result<Vec<RuleText>, Erro
     Ok(rules)
 }
 
-fn expected(played: &Played, wrong: Option<u32>) -> Result<Expectations, String> {
+fn expected(played: &Played, wrong: Option<u32>) -> Result<Expectations, Untestable> {
     let Some(wrong) = wrong else { return Ok(as_it_was(played)) };
     let (at, calls) = (wrong.saturating_sub(1) as usize, calls(&played.steps));
     let Some(call) = calls.get(at).filter(|_| wrong > 0) else {
-        return Err(format!("it has no call {wrong}; its calls are numbered from 1 to {}", calls.len()));
+        return Err(Untestable::NoCall { wrong, calls: calls.len() });
     };
     if call.verdict.is_none() {
-        return Err(format!("no rule judges its call {wrong}: it could not be run as it was written, and was not"));
+        return Err(Untestable::Unjudged(wrong));
     }
     Ok(without(played, at))
 }

@@ -170,16 +170,21 @@ impl Host {
     }
 }
 
-/// The limits without what a run has used of them by then. Errors: of which nothing is left.
-fn left(limits: Limits, run: &Run, now: Millis) -> Result<Limits, &'static str> {
+/// The limit of which nothing is left.
+#[derive(Debug, thiserror::Error)]
+#[error("nothing is left of its {0}")]
+struct LimitSpent(&'static str);
+
+/// The limits without what a run has used of them by then. Errors: nothing is left of one.
+fn left(limits: Limits, run: &Run, now: Millis) -> Result<Limits, LimitSpent> {
     fn rest<T: TryFrom<u64> + Into<u64> + Copy>(
         limit: Option<T>,
         used: u64,
-        what: &'static str,
-    ) -> Result<Option<T>, &'static str> {
+        name: &'static str,
+    ) -> Result<Option<T>, LimitSpent> {
         let Some(limit) = limit else { return Ok(None) };
         match limit.into().saturating_sub(used) {
-            0 => Err(what),
+            0 => Err(LimitSpent(name)),
             rest => Ok(Some(T::try_from(rest).unwrap_or(limit))),
         }
     }
@@ -394,9 +399,9 @@ impl Again<'_> {
         let Some(run) = state.run.as_ref().filter(|_| !matches!(next, Some(EventKind::RunStarted(_)))) else {
             return Ok(limits);
         };
-        left(limits, run, state.log.now).map_err(|what| {
+        left(limits, run, state.log.now).map_err(|spent| {
             let problem = format!(
-                "{}: with these limits nothing is left of its {what} at message {after}, so nothing after that is decided again",
+                "{}: with these limits {spent} at message {after}, so nothing after that is decided again",
                 self.from
             );
             Error::new(ErrorKind::Refused, problem)
