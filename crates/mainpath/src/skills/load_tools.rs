@@ -2,6 +2,7 @@
 
 use crate::skills::Shelf;
 use crate::skills::catalogue::is_allowed;
+use crate::skills::problem::SkillProblem;
 use crate::skills::selected::selected;
 use mainpath_skills::{Layer, Search, Skill, Skills, load_resource};
 use mainpath_tools::{Fut, Problem, SkillDeskError, Tool, ToolContext, ToolDoc};
@@ -16,8 +17,6 @@ use sha2::{Digest, Sha256};
 const FOUND: usize = 5;
 /// The most of a file that is shown, in characters.
 const MOST: usize = 24_000;
-/// Outputs of calls that could not be done.
-const FAILED: &str = "skill";
 
 /// The skills for a call.
 fn read(shelf: &Shelf, ctx: &ToolContext) -> Skills {
@@ -25,11 +24,10 @@ fn read(shelf: &Shelf, ctx: &ToolContext) -> Skills {
 }
 
 /// The skill that was loaded under a name.
-pub(super) fn loaded<'s>(skills: &'s [LoadedSkill], name: &str) -> Result<&'s LoadedSkill, String> {
+pub(super) fn loaded<'s>(skills: &'s [LoadedSkill], name: &str) -> Result<&'s LoadedSkill, SkillProblem> {
     skills.iter().find(|loaded| loaded.skill == name).ok_or_else(|| {
-        let names: Vec<&str> = skills.iter().map(|loaded| loaded.skill.as_str()).collect();
-        let there = if names.is_empty() { "none is".into() } else { format!("selected are: {}", names.join(", ")) };
-        format!("The skill {name:?} is not selected; {there}. Select it first, with {SELECT_SKILLS}.")
+        let selected = skills.iter().map(|loaded| loaded.skill.clone()).collect();
+        SkillProblem::NotSelected { name: name.into(), selected }
     })
 }
 
@@ -100,7 +98,7 @@ impl Tool for SelectSkills {
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: SelectArgs) -> Fut<'a, ToolOutput> {
         Box::pin(async move {
             if args.skills.is_empty() {
-                return ToolOutput::failed(FAILED, "Name at least one skill.");
+                return SkillProblem::NoName.into();
             }
             let found = read(&self.0, ctx);
             let (mut lines, mut done) = (Vec::new(), Vec::new());
@@ -110,12 +108,12 @@ impl Tool for SelectSkills {
                         done.push(wanted.name.as_str());
                         lines.push(line);
                     }
-                    Err(why) => lines.push(format!("{}: not loaded: {why}", wanted.name)),
+                    Err(problem) => lines.push(format!("{}: not loaded: {problem}", wanted.name)),
                 }
             }
             let text = lines.join("\n");
             match done.is_empty() {
-                true => ToolOutput::failed(FAILED, text),
+                true => ToolOutput::failed(SkillProblem::CODE, text),
                 false => ToolOutput { title: Some(done.join(", ")), ..ToolOutput::text(text) },
             }
         })
@@ -123,24 +121,29 @@ impl Tool for SelectSkills {
 }
 
 /// Loads a skill; what to say of it. Errors: why not.
-async fn select(ctx: &ToolContext, found: &Skills, wanted: &Wanted, reason: Option<&str>) -> Result<String, String> {
+async fn select(
+    ctx: &ToolContext,
+    found: &Skills,
+    wanted: &Wanted,
+    reason: Option<&str>,
+) -> Result<String, SkillProblem> {
     let name = &wanted.name;
     let reason = wanted.reason.as_deref().or(reason).map(str::trim).filter(|reason| !reason.is_empty());
-    let reason = reason.ok_or("a reason is missing: say why it fits the work")?;
-    let skill = found.choose(name, wanted.source.map(Layer::from)).map_err(|why| why.to_string())?;
+    let reason = reason.ok_or(SkillProblem::NoReason)?;
+    let skill = found.choose(name, wanted.source.map(Layer::from))?;
     if skill.card.front.disable_model_invocation {
-        return Err(format!("only a person can select it, by /{name}"));
+        return Err(SkillProblem::PersonOnly(name.clone()));
     }
     if !is_allowed(ctx.skills.terms(), skill) {
-        return Err("it is not among the skills of this run".into());
+        return Err(SkillProblem::NotOfRun);
     }
-    let chosen = selected(skill, SkillBy::Model, reason).map_err(|why| why.to_string())?;
+    let chosen = selected(skill, SkillBy::Model, reason)?;
     match ctx.skills.select(chosen).await {
         Ok(()) => Ok(format!("{name} ({}): loaded; its instructions follow.", skill.layer.name())),
         Err(SkillDeskError::AlreadyLoaded(_)) => {
             Ok(format!("{name}: it is loaded already; its instructions are above."))
         }
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -175,18 +178,16 @@ impl Tool for LoadResource {
     }
 
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: ResourceArgs) -> Fut<'a, ToolOutput> {
-        Box::pin(
-            async move { resource(&self.0, ctx, args).await.unwrap_or_else(|why| ToolOutput::failed(FAILED, why)) },
-        )
+        Box::pin(async move { resource(&self.0, ctx, args).await.unwrap_or_else(ToolOutput::from) })
     }
 }
 
-async fn resource(shelf: &Shelf, ctx: &ToolContext, args: ResourceArgs) -> Result<ToolOutput, String> {
+async fn resource(shelf: &Shelf, ctx: &ToolContext, args: ResourceArgs) -> Result<ToolOutput, SkillProblem> {
     let ResourceArgs { skill: name, path, section, reason: _ } = args;
     let known = loaded(ctx.skills.loaded(), &name)?;
     let found = read(shelf, ctx);
-    let skill = found.choose(&name, layer(&known.source)).map_err(|why| why.to_string())?;
-    let excerpt = load_resource(skill, &path, section.as_deref(), MOST).map_err(|why| why.to_string())?;
+    let skill = found.choose(&name, layer(&known.source))?;
+    let excerpt = load_resource(skill, &path, section.as_deref(), MOST)?;
     let hash = Sha256::digest(&excerpt.text).iter().map(|byte| format!("{byte:02x}")).collect();
     let loaded = ResourceLoaded {
         call: ctx.grant.call(),
@@ -196,7 +197,7 @@ async fn resource(shelf: &Shelf, ctx: &ToolContext, args: ResourceArgs) -> Resul
         hash,
         partial: excerpt.is_partial,
     };
-    ctx.skills.note_resource(loaded).await.map_err(|why| why.to_string())?;
+    ctx.skills.note_resource(loaded).await?;
     let at = excerpt.section.map(|section| format!(", section {section:?}")).unwrap_or_default();
     Ok(ToolOutput {
         title: Some(format!("{name}/{path}{at}")),

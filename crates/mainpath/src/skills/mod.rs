@@ -3,6 +3,7 @@
 mod catalogue;
 mod load_tools;
 mod offered;
+mod problem;
 mod run_tool;
 mod selected;
 mod shelf;

@@ -2,6 +2,7 @@
 
 use crate::skills::Shelf;
 use crate::skills::load_tools::{check_reason, layer, loaded};
+use crate::skills::problem::SkillProblem;
 use mainpath_sandbox::Cage;
 use mainpath_skills::{Script, Skill, copy_skill, script};
 use mainpath_tools::{Fut, Problem, Scene, Tool, ToolContext, ToolDoc, Touches, run_program};
@@ -11,9 +12,6 @@ use serde::Deserialize;
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroU32;
 use std::path::Path;
-
-/// Outputs of calls that could not be done.
-const FAILED: &str = "skill";
 
 pub(super) struct RunScript(pub Shelf);
 
@@ -48,8 +46,8 @@ impl Tool for RunScript {
     }
 
     fn touches_in(&self, args: &ScriptArgs, scene: &Scene<'_>) -> Result<Touches, Problem> {
-        let known = loaded(scene.skills, &args.skill).map_err(|why| Problem::new(FAILED, why))?;
-        let found = self.look(args, known, scene.workspace.source()).map_err(|why| Problem::new(FAILED, why))?;
+        let known = loaded(scene.skills, &args.skill)?;
+        let found = self.look(args, known, scene.workspace.source())?;
         let Script { folder, hash, folder_hash, .. } = &found;
         let file = found.within(folder);
         Ok(Touches {
@@ -65,25 +63,25 @@ impl Tool for RunScript {
     }
 
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: ScriptArgs) -> Fut<'a, ToolOutput> {
-        Box::pin(async move { self.run_copy(ctx, args).await.unwrap_or_else(|why| ToolOutput::failed(FAILED, why)) })
+        Box::pin(async move { self.run_copy(ctx, args).await.unwrap_or_else(ToolOutput::from) })
     }
 }
 
 impl RunScript {
-    fn skill(&self, known: &LoadedSkill, workspace: &Path) -> Result<Skill, String> {
+    fn skill(&self, known: &LoadedSkill, workspace: &Path) -> Result<Skill, SkillProblem> {
         let found = self.0.read(workspace);
-        Ok(found.choose(&known.skill, layer(&known.source)).map_err(|why| why.to_string())?.clone())
+        Ok(found.choose(&known.skill, layer(&known.source))?.clone())
     }
 
-    fn look(&self, args: &ScriptArgs, known: &LoadedSkill, workspace: &Path) -> Result<Script, String> {
+    fn look(&self, args: &ScriptArgs, known: &LoadedSkill, workspace: &Path) -> Result<Script, SkillProblem> {
         if args.args.iter().any(|word| word.contains('\0')) {
-            return Err("An argument holds a NUL character, which no program can be given.".into());
+            return Err(SkillProblem::NulArgument);
         }
-        script(&self.skill(known, workspace)?, &args.path).map_err(|why| why.to_string())
+        Ok(script(&self.skill(known, workspace)?, &args.path)?)
     }
 
     /// Runs the script in a copy of its skill that holds what was judged.
-    async fn run_copy(&self, ctx: &ToolContext, args: ScriptArgs) -> Result<ToolOutput, String> {
+    async fn run_copy(&self, ctx: &ToolContext, args: ScriptArgs) -> Result<ToolOutput, SkillProblem> {
         let known = loaded(ctx.skills.loaded(), &args.skill)?.clone();
         let cage = bounded(ctx, known.effect)?;
         let workspace = ctx.workspace.source();
@@ -91,15 +89,14 @@ impl RunScript {
         let is_judged =
             |hash: &str| ctx.grant.places().iter().any(|place| place.starts_with(&format!("{CONTENT}{hash} ")));
         if !is_judged(&found.folder_hash) || !is_judged(&found.hash) {
-            return Err("The skill was changed since this call was judged; nothing was run.".into());
+            return Err(SkillProblem::Changed);
         }
         let skill = self.skill(&known, workspace)?;
-        let unwritable = |error: std::io::Error| format!("No copy of the skill can be made: {error}.");
-        let copy = tempfile::Builder::new().prefix("mainpath-skill-").tempdir().map_err(unwritable)?;
-        let place = copy.path().canonicalize().map_err(unwritable)?;
+        let copy = tempfile::Builder::new().prefix("mainpath-skill-").tempdir().map_err(SkillProblem::NoCopy)?;
+        let place = copy.path().canonicalize().map_err(SkillProblem::NoCopy)?;
         let (hash, to) = (found.folder_hash.clone(), place.clone());
         let copied = tokio::task::spawn_blocking(move || copy_skill(&skill, &hash, &to)).await;
-        copied.map_err(|error| error.to_string())?.map_err(|why| why.to_string())?;
+        copied.map_err(SkillProblem::CopyEnded)??;
         let mut ctx = ctx.clone();
         ctx.cage = cage.showing(&place);
         let shown = command(&words(&found, &found.folder, &args));
@@ -145,7 +142,7 @@ fn reaches_out(effect: EffectClass) -> bool {
 }
 
 /// The cage of a call, within what its skill declares. Errors: these bounds cannot be kept here.
-fn bounded(ctx: &ToolContext, effect: EffectClass) -> Result<Cage, String> {
+fn bounded(ctx: &ToolContext, effect: EffectClass) -> Result<Cage, SkillProblem> {
     let Confinement { files, network } = ctx.grant.confinement();
     let within = Confinement {
         files: if effect == EffectClass::ReadOnly { FileAccess::ReadOnly } else { files },
@@ -155,9 +152,7 @@ fn bounded(ctx: &ToolContext, effect: EffectClass) -> Result<Cage, String> {
         return Ok(ctx.cage.clone());
     }
     if !ctx.cage.is_closed() {
-        return Err("This machine cannot confine processes, so the script cannot be held to what its skill declares; \
-                    nothing was run."
-            .into());
+        return Err(SkillProblem::Unconfined);
     }
     Ok(ctx.workspace.cage(within))
 }
