@@ -11,6 +11,7 @@ use mainpath_tools::Problem;
 use reqwest::header::{ACCEPT_ENCODING, HeaderMap};
 use reqwest::{Method, Url};
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
@@ -132,11 +133,11 @@ impl Client {
 
     /// Whether the owner allowed this very host and port. Errors: it cannot be asked at all.
     fn check(&self, url: &Url) -> Result<bool, Problem> {
-        let bad = |why: &str| Problem::new("bad_url", format!("{} cannot be asked: {why}.", bare(url)));
+        let bad = |why: &dyn Display| Problem::new("bad_url", format!("{} cannot be asked: {why}.", bare(url)));
         if url.as_str().len() > LONGEST_URL {
-            return Err(bad("the address is longer than 8,192 bytes"));
+            return Err(bad(&"the address is longer than 8,192 bytes"));
         }
-        web(url).map_err(bad)?;
+        web(url).map_err(|why| bad(&why))?;
         Ok(HostPort::of(url).is_some_and(|asked| self.private.contains(&asked)))
     }
 }

@@ -22,7 +22,7 @@ pub enum SettingError {
         /// The value.
         text: String,
         /// The cause.
-        problem: &'static str,
+        problem: AddressProblem,
     },
     /// It is not the name of a secret. It may be the secret, so it is not repeated.
     #[error("this must be the name of a secret (letters, digits and _), not its value")]
@@ -53,6 +53,20 @@ pub enum SettingError {
     /// The address in a line of an allow-list is not a pattern of the rules.
     #[error(transparent)]
     Pattern(#[from] PatternError),
+}
+
+/// Why no request can be sent to an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AddressProblem {
+    /// The scheme is neither http nor https.
+    #[error("only http and https are")]
+    Scheme,
+    /// It has no host.
+    #[error("it names no host")]
+    NoHost,
+    /// It has a user or a password.
+    #[error("it holds a user or a password; send those in a header")]
+    Credentials,
 }
 
 /// Why a configured tool cannot be used: one line that states what to do.

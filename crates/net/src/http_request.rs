@@ -15,6 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::time::Duration;
 
 /// Characters of a body that the model sees; the whole is kept as an artifact.
@@ -163,9 +164,11 @@ impl HttpRequestArgs {
 
     /// The address with its parameters.
     fn address(&self) -> Result<Url, Problem> {
-        let bad = |why: &str| Problem::new("bad_url", format!("{:?} cannot be asked: {why}.", head(&self.url, 200).0));
-        let mut url = Url::parse(&self.url).map_err(|error| bad(&error.to_string()))?;
-        web(&url).map_err(bad)?;
+        let bad = |why: &dyn Display| {
+            Problem::new("bad_url", format!("{:?} cannot be asked: {why}.", head(&self.url, 200).0))
+        };
+        let mut url = Url::parse(&self.url).map_err(|error| bad(&error))?;
+        web(&url).map_err(|why| bad(&why))?;
         url.set_fragment(None);
         for (name, value) in self.query.iter().flatten() {
             url.query_pairs_mut().append_pair(name, value);

@@ -43,7 +43,7 @@ pub use allow::Allow;
 pub use api::{Api, ApiAsk};
 pub use ask::Ask;
 pub use client::{Answer, Caps, Client, Follow};
-pub use error::{NotFollowed, NotReady, SettingError};
+pub use error::{AddressProblem, NotFollowed, NotReady, SettingError};
 pub use external::{External, ExternalConfig};
 pub use feishu_bot::{FeishuBot, FeishuBotConfig};
 pub use http_request::{HttpRequest, HttpRequestConfig};

@@ -1,7 +1,7 @@
 //! The pieces that the tools' configurations are made of. What is wrong in them is told when the file is read, so with its
 //! line.
 
-use crate::error::{NotReady, SettingError};
+use crate::error::{AddressProblem, NotReady, SettingError};
 use mainpath_tools::{Rate, Schema};
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -38,16 +38,16 @@ impl TryFrom<String> for WebAddress {
     }
 }
 
-/// Whether an address can be asked at all. Errors: why not.
-pub(crate) fn web(url: &Url) -> Result<(), &'static str> {
+/// Checks that requests can be sent to an address. Errors: they cannot.
+pub(crate) fn web(url: &Url) -> Result<(), AddressProblem> {
     if !matches!(url.scheme(), "http" | "https") {
-        return Err("only http and https are");
+        return Err(AddressProblem::Scheme);
     }
     if url.host_str().is_none_or(str::is_empty) {
-        return Err("it names no host");
+        return Err(AddressProblem::NoHost);
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err("it holds a user or a password; send those in a header");
+        return Err(AddressProblem::Credentials);
     }
     Ok(())
 }

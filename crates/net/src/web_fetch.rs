@@ -15,6 +15,7 @@ use reqwest::header::{ACCEPT, HeaderValue};
 use reqwest::{Method, Url};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use std::fmt::Display;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -182,9 +183,10 @@ impl WebFetch {
 
 /// An address that can be fetched, without its fragment.
 fn address(written: &str) -> Result<Url, Problem> {
-    let bad = |why: &str| Problem::new("bad_url", format!("{:?} cannot be fetched: {why}.", head(written, 200).0));
-    let mut url = Url::parse(written).map_err(|error| bad(&error.to_string()))?;
-    web(&url).map_err(bad)?;
+    let bad =
+        |why: &dyn Display| Problem::new("bad_url", format!("{:?} cannot be fetched: {why}.", head(written, 200).0));
+    let mut url = Url::parse(written).map_err(|error| bad(&error))?;
+    web(&url).map_err(|why| bad(&why))?;
     url.set_fragment(None);
     Ok(url)
 }
