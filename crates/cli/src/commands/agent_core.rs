@@ -44,7 +44,7 @@ pub async fn agent_core(args: AgentCoreArgs) -> Result<Exit, Failure> {
     }
     let given = match request()? {
         Ok(given) => given,
-        Err(why) => return told(&Problem::new(Kind::NOT_JSON, why)),
+        Err(error) => return told(&Problem::new(Kind::NOT_JSON, format!("the request is not JSON: {error}"))),
     };
     let tell = |line: &str| eprintln!("! {}", one_line(line));
     let mut signals = Signals::listen()?;
@@ -83,8 +83,8 @@ pub async fn agent_core(args: AgentCoreArgs) -> Result<Exit, Failure> {
     Ok(Exit::of(outcome.reason, outcome.error.map(|error| error.kind)))
 }
 
-/// What stands on standard input. Errors: why it is no JSON.
-fn request() -> Result<Result<Value, String>, Failure> {
+/// The request on standard input. The inner error: it is not JSON.
+fn request() -> Result<serde_json::Result<Value>, Failure> {
     if std::io::stdin().is_terminal() {
         return Err(Failure::usage("give the request on standard input: mainpath agent-core < request.json"));
     }
@@ -93,7 +93,7 @@ fn request() -> Result<Result<Value, String>, Failure> {
     if bytes.len() as u64 > LARGEST {
         return Err(Failure::usage(format!("the request has more than {LARGEST} bytes")));
     }
-    Ok(serde_json::from_slice(&bytes).map_err(|error| format!("the request is not JSON: {error}")))
+    Ok(serde_json::from_slice(&bytes))
 }
 
 /// A problem with the request: for programs on standard output, for people a line for each field.

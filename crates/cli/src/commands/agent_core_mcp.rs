@@ -4,7 +4,7 @@ use crate::exit::{Exit, Failure};
 use crate::runs::signals::Signals;
 use crate::ui::person::person_only;
 use crate::ui::text::one_line;
-use mainpath::agent_core::{AgentCoreRequest, Refused, Terms, WrongField};
+use mainpath::agent_core::{AgentCoreRequest, Refused, Terms};
 use mainpath::mcp::{CallError, OneTool, serve_tool};
 use mainpath::tools::Fut;
 use mainpath::{Host, Trace};
@@ -60,30 +60,19 @@ impl OneTool for Core {
 }
 
 impl Core {
-    async fn execute(&self, arguments: Value) -> Result<Value, String> {
-        let request = self.host.read_agent_core(arguments).map_err(in_words)?;
+    async fn execute(&self, arguments: Value) -> Result<Value, Refused> {
+        let request = self.host.read_agent_core(arguments).map_err(Refused::Fields)?;
         let terms = Terms { workspace: self.workspace.clone(), once: None, is_permitted: false };
-        let run = match self.host.agent_core(&request, terms).await {
-            Ok(run) => run,
-            Err(Refused::Failed(error)) => return Err(error.message().into()),
-            Err(Refused::Fields(wrong)) => return Err(in_words(wrong)),
-        };
+        let run = self.host.agent_core(&request, terms).await?;
         // Whoever asked has gone when this is dropped: nobody else knows of the run.
         let mut open = Open { trace: run.trace().clone(), is_over: false };
-        let executed = run.executed().await.map_err(|error| error.message().to_string())?;
+        let executed = run.executed().await?;
         open.is_over = true;
         if let Some(logs) = self.host.logs() {
-            let written = logs.write_views(open.trace.id()).await;
-            written.map_err(|error| error.to_string())?;
+            logs.write_views(open.trace.id()).await?;
         }
         Ok(json!(executed))
     }
-}
-
-/// Every wrong field, in a line.
-fn in_words(wrong: Vec<WrongField>) -> String {
-    let lines = wrong.into_iter().map(|WrongField { pointer, detail }| format!("{pointer}: {detail}"));
-    lines.collect::<Vec<_>>().join("; ")
 }
 
 /// A run that is waited for.

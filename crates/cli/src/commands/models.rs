@@ -11,6 +11,7 @@ use mainpath::store::put_private;
 use mainpath::types::Micros;
 use mainpath::{Error, Home};
 use serde_json::{Value, json};
+use std::fmt;
 
 /// `mainpath models`
 #[derive(Args, Debug)]
@@ -55,9 +56,47 @@ pub struct ModelsAddArgs {
 /// A provider and those of its models that are listed.
 struct Listed<'a> {
     provider: &'a ProviderProfile,
-    /// How it can be used, or why it cannot.
-    state: Result<String, String>,
+    state: ProviderState,
     models: Vec<(String, ModelFacts)>,
+}
+
+/// Whether the models of a provider can be used.
+enum ProviderState {
+    /// Yes; with the variables that hold its key and its address.
+    Ready { key: Option<String>, address: Option<String> },
+    /// The local server at this address answers.
+    Answers(String),
+    /// No local server answers at this address.
+    NotRunning(String),
+    /// The local server was not looked for.
+    NotChecked,
+    /// The variable for its key is not set.
+    NoKey(String),
+    /// Its entry cannot be used.
+    Unusable(UnknownModel),
+}
+
+impl ProviderState {
+    fn is_usable(&self) -> bool {
+        matches!(self, ProviderState::Ready { .. } | ProviderState::Answers(_))
+    }
+}
+
+impl fmt::Display for ProviderState {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ProviderState::Ready { key, address } => {
+                let key = key.as_ref().map(|variable| format!(" ({variable})")).unwrap_or_default();
+                let address = address.as_ref().map(|variable| format!(", at the address in {variable}"));
+                write!(to, "ready{key}{}", address.unwrap_or_default())
+            }
+            ProviderState::Answers(at) => write!(to, "answers at {at}"),
+            ProviderState::NotRunning(at) => write!(to, "not running ({at})"),
+            ProviderState::NotChecked => to.write_str("not checked"),
+            ProviderState::NoKey(variable) => write!(to, "set {variable}"),
+            ProviderState::Unusable(error) => error.fmt(to),
+        }
+    }
 }
 
 /// `mainpath models`
@@ -178,37 +217,34 @@ fn offered(registry: &Registry, provider: &ProviderProfile, server: Option<&Loca
     names
 }
 
-/// How a provider can be used, or why it cannot.
-fn state(registry: &Registry, provider: &ProviderProfile, server: Option<&LocalServer>) -> Result<String, String> {
+fn state(registry: &Registry, provider: &ProviderProfile, server: Option<&LocalServer>) -> ProviderState {
     let model = match provider.base_url {
         Some(_) => format!("{}:MODEL", provider.name),
         None => format!("{}:http://localhost#MODEL", provider.name),
     };
     match registry.resolve(&model, &env) {
-        Err(UnknownModel::NoKey { variable, .. }) => return Err(format!("set {variable}")),
-        Err(error) => return Err(error.to_string()),
+        Err(UnknownModel::NoKey { variable, .. }) => return ProviderState::NoKey(variable),
+        Err(error) => return ProviderState::Unusable(error),
         Ok(_) => {}
     }
     if provider.local {
         return match server {
-            Some(LocalServer { at, models: Some(_), .. }) => Ok(format!("answers at {at}")),
-            Some(LocalServer { at, models: None, .. }) => Err(format!("not running ({at})")),
-            None => Err("not checked".into()),
+            Some(LocalServer { at, models: Some(_), .. }) => ProviderState::Answers(at.clone()),
+            Some(LocalServer { at, models: None, .. }) => ProviderState::NotRunning(at.clone()),
+            None => ProviderState::NotChecked,
         };
     }
-    let at = provider.address_variable(&env).map(|(variable, _)| format!(", at the address in {variable}"));
-    let key = provider.key(&env).map(|(variable, _)| format!(" ({variable})"));
-    Ok(format!("ready{}{}", key.unwrap_or_default(), at.unwrap_or_default()))
+    ProviderState::Ready {
+        key: provider.key(&env).map(|(variable, _)| variable.to_string()),
+        address: provider.address_variable(&env).map(|(variable, _)| variable.to_string()),
+    }
 }
 
 fn show(listed: &Listed<'_>) -> Result<(), Failure> {
-    let (mark, state) = match &listed.state {
-        Ok(state) => ("+", state),
-        Err(missing) => ("-", missing),
-    };
+    let mark = if listed.state.is_usable() { "+" } else { "-" };
     let of = listed.provider.models_of.as_ref().filter(|_| listed.models.is_empty());
     let of = of.map(|of| format!("; same models as {of}")).unwrap_or_default();
-    out(&format!("{mark} {}: {}{of}", listed.provider.name, one_line(state)))?;
+    out(&format!("{mark} {}: {}{of}", listed.provider.name, one_line(&listed.state.to_string())))?;
     for (model, facts) in &listed.models {
         let window = format!("{}{}", size(facts.context_window), if facts.known { "" } else { "?" });
         let price = facts.price.map(|price| (dollars(price.input), dollars(price.output)));
@@ -262,8 +298,8 @@ pub fn dollars(micros: u64) -> String {
 fn json_lines(listed: &Listed<'_>) -> Vec<Value> {
     let about = |model: Option<&(String, ModelFacts)>| {
         let mut line = json!({
-            "provider": listed.provider.name, "format": listed.provider.format, "usable": listed.state.is_ok(),
-            "state": listed.state.as_ref().unwrap_or_else(|missing| missing), "model": model.map(|(name, _)| name),
+            "provider": listed.provider.name, "format": listed.provider.format, "usable": listed.state.is_usable(),
+            "state": listed.state.to_string(), "model": model.map(|(name, _)| name),
         });
         if let Some((_, facts)) = model {
             line["known"] = facts.known.into();

@@ -40,8 +40,8 @@ pub async fn first_model(app: &App) -> Result<String, Failure> {
         eprintln!("· trying {}", one_line(&model));
         match answers(app, &model).await {
             Ok(said) => eprintln!("✓ it answers: {}", short(&said, 60)),
-            Err(problem) => {
-                eprintln!("✗ {}", one_line(&problem).replace('\n', " "));
+            Err(failure) => {
+                eprintln!("✗ {}", one_line(&failure.message).replace('\n', " "));
                 continue;
             }
         }
@@ -61,8 +61,8 @@ fn line(prompt: &str) -> Result<String, Failure> {
 }
 
 /// What the model says to a greeting. Errors: why it says nothing.
-async fn answers(app: &App, model: &str) -> Result<String, String> {
-    let provider = app.host.models().find(model).map_err(|error| error.to_string())?;
+async fn answers(app: &App, model: &str) -> Result<String, Failure> {
+    let provider = app.host.models().find(model).map_err(|error| Failure::error(error.to_string()))?;
     let head = RequestHead {
         model: wire_model(model).into(),
         max_output: Some(app.host.registry().facts(model).output_limit.min(1_024).into()),
@@ -75,8 +75,8 @@ async fn answers(app: &App, model: &str) -> Result<String, String> {
     let call = Call { body, head: &request.head, request: 1 };
     let mut unheard = |_| {};
     let reply = tokio::time::timeout(LONGEST, provider.call(call, &mut unheard));
-    let reply = reply.await.map_err(|_| "no answer within a minute".to_string())?;
-    reply.map(|reply| text_of(&reply.parts)).map_err(|error| error.message)
+    let reply = reply.await.map_err(|_| Failure::error("no answer within a minute"))?;
+    reply.map(|reply| text_of(&reply.parts)).map_err(|error| Failure::error(error.message))
 }
 
 /// Makes it the model of all that names none: a line at the beginning of the configuration, which had none.

@@ -19,16 +19,17 @@ impl WrongField {
 }
 
 /// Why nothing was started.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Refused {
     /// Fields that cannot be used: all of them.
+    #[error("{}", in_words(.0))]
     Fields(Vec<WrongField>),
     /// Anything else.
-    Failed(Error),
+    #[error(transparent)]
+    Failed(#[from] Error),
 }
 
-impl From<Error> for Refused {
-    fn from(error: Error) -> Refused {
-        Refused::Failed(error)
-    }
+fn in_words(wrong: &[WrongField]) -> String {
+    let lines = wrong.iter().map(|WrongField { pointer, detail }| format!("{pointer}: {detail}"));
+    lines.collect::<Vec<_>>().join("; ")
 }
