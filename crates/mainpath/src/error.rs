@@ -5,7 +5,7 @@ use crate::Remedy;
 use mainpath_index::IndexError;
 use mainpath_policy::{PolicyError, RulePlace};
 use mainpath_providers::UnknownModel;
-use mainpath_runtime::{RuntimeError, Unusable};
+use mainpath_runtime::{EraseError, RuntimeError, Unusable};
 use mainpath_sessions::{PlaceError, SessionError};
 use mainpath_store::{StoreError, cause_of, is_no_room, is_scarce};
 use mainpath_types::Decision;
@@ -112,6 +112,11 @@ impl Error {
         self.remedy.as_ref()
     }
 
+    /// An error of the system. Its kind is that of the cause: such as [`ErrorKind::ReadOnly`] if the disk is full.
+    pub(crate) fn of_io(cause: &std::io::Error, message: impl Into<String>) -> Error {
+        Error::new(ErrorKind::of_io(cause), message)
+    }
+
     /// Something failed.
     pub fn failed(message: impl Into<String>) -> Error {
         Error::new(ErrorKind::Failed, message)
@@ -147,17 +152,7 @@ impl Error {
 
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Error {
-        let kind = match &error {
-            StoreError::Held { .. } => ErrorKind::Busy,
-            StoreError::NotFound { .. } => ErrorKind::NotFound,
-            StoreError::Reused { .. } => ErrorKind::Reused,
-            StoreError::Exists { .. } => ErrorKind::Refused,
-            StoreError::BadMail { .. } => ErrorKind::Invalid,
-            StoreError::LogMissing { .. } | StoreError::NotAFile { .. } | StoreError::Damaged(_) => ErrorKind::Damaged,
-            StoreError::Io { source, .. } if is_no_room(source.kind()) => ErrorKind::ReadOnly,
-            error if is_scarce(error.cause()) => ErrorKind::Scarce,
-            _ => ErrorKind::Failed,
-        };
+        let kind = ErrorKind::of_store(&error);
         let remedy = (kind == ErrorKind::NotFound).then_some(Remedy::ListTraces);
         Error::new(kind, error.to_string()).with_remedy(remedy)
     }
@@ -167,23 +162,70 @@ impl From<RuntimeError> for Error {
     fn from(error: RuntimeError) -> Error {
         match error {
             RuntimeError::Store(error) => error.into(),
-            RuntimeError::Changed(_) => Error::new(ErrorKind::Busy, error.to_string()),
-            RuntimeError::Exists(_) => Error::new(ErrorKind::Refused, error.to_string()),
-            RuntimeError::Refused(refusal) => Error::new(ErrorKind::Refused, refusal.to_string()),
-            RuntimeError::Unwritable { problem, cause } if is_no_room(cause) => {
-                Error::new(ErrorKind::ReadOnly, problem)
+            other => Error::new(ErrorKind::of_runtime(&other), other.to_string()),
+        }
+    }
+}
+
+impl ErrorKind {
+    fn of_store(error: &StoreError) -> ErrorKind {
+        match error {
+            StoreError::Held { .. } => ErrorKind::Busy,
+            StoreError::NotFound { .. } => ErrorKind::NotFound,
+            StoreError::Reused { .. } => ErrorKind::Reused,
+            StoreError::Exists { .. } => ErrorKind::Refused,
+            StoreError::BadMail { .. } => ErrorKind::Invalid,
+            StoreError::LogMissing { .. } | StoreError::NotAFile { .. } | StoreError::Damaged(_) => ErrorKind::Damaged,
+            StoreError::Io { source, .. } => ErrorKind::of_io(source),
+            error if is_scarce(error.cause()) => ErrorKind::Scarce,
+            _ => ErrorKind::Failed,
+        }
+    }
+
+    fn of_runtime(error: &RuntimeError) -> ErrorKind {
+        match error {
+            RuntimeError::Store(error) => ErrorKind::of_store(error),
+            RuntimeError::Changed(_) | RuntimeError::TakenOver => ErrorKind::Busy,
+            RuntimeError::Exists(_)
+            | RuntimeError::Refused(_)
+            | RuntimeError::Unfinished(_)
+            | RuntimeError::Remote(_) => ErrorKind::Refused,
+            RuntimeError::Damaged(_) => ErrorKind::Damaged,
+            RuntimeError::Unwritable { cause, .. } => ErrorKind::of_cause(*cause),
+            RuntimeError::Spec(problem) => ErrorKind::of_unusable(problem),
+            RuntimeError::Erase(EraseError::NothingLeft(_)) => ErrorKind::Refused,
+            RuntimeError::Erase(EraseError::NoMessage { .. }) => ErrorKind::Invalid,
+            RuntimeError::Erase(EraseError::Damaged { .. } | EraseError::Newer(_)) => ErrorKind::Damaged,
+            RuntimeError::Erase(EraseError::Copy(error) | EraseError::Partial { error, .. }) => {
+                ErrorKind::of_runtime(error)
             }
-            RuntimeError::Unwritable { problem, cause } if is_scarce(cause) => Error::new(ErrorKind::Scarce, problem),
-            RuntimeError::Unwritable { problem, .. } => Error::failed(problem),
-            other => Error::failed(other.to_string()),
+            RuntimeError::NotAppended(_) | RuntimeError::Mail(_) | RuntimeError::History { .. } => ErrorKind::Failed,
+        }
+    }
+
+    fn of_unusable(problem: &Unusable) -> ErrorKind {
+        if is_scarce(problem.cause()) { ErrorKind::Scarce } else { ErrorKind::Refused }
+    }
+
+    fn of_io(error: &std::io::Error) -> ErrorKind {
+        match is_no_room(error.kind()) {
+            true => ErrorKind::ReadOnly,
+            false => ErrorKind::of_cause(cause_of(error)),
+        }
+    }
+
+    fn of_cause(cause: std::io::ErrorKind) -> ErrorKind {
+        match cause {
+            cause if is_no_room(cause) => ErrorKind::ReadOnly,
+            cause if is_scarce(cause) => ErrorKind::Scarce,
+            _ => ErrorKind::Failed,
         }
     }
 }
 
 impl From<Unusable> for Error {
     fn from(problem: Unusable) -> Error {
-        let kind = if is_scarce(problem.cause()) { ErrorKind::Scarce } else { ErrorKind::Refused };
-        Error::new(kind, problem.to_string())
+        Error::new(ErrorKind::of_unusable(&problem), problem.to_string())
     }
 }
 
@@ -207,9 +249,14 @@ impl From<UnknownModel> for Error {
 
 impl From<SessionError> for Error {
     fn from(error: SessionError) -> Error {
-        let kind = match error {
+        let kind = match &error {
             SessionError::BadName(_) => ErrorKind::Invalid,
             SessionError::Unknown(_) => ErrorKind::NotFound,
+            SessionError::Busy(_) => ErrorKind::Busy,
+            SessionError::Exists(_) | SessionError::Nothing => ErrorKind::Refused,
+            SessionError::Io { source, .. } => ErrorKind::of_io(source),
+            SessionError::Trace(error) => ErrorKind::of_runtime(error),
+            SessionError::Store(error) => ErrorKind::of_store(error),
             _ => ErrorKind::Failed,
         };
         Error::new(kind, error.to_string())
@@ -264,6 +311,52 @@ impl From<std::io::Error> for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mainpath_store::{Damage, Owner};
+    use mainpath_types::{Seq, TraceId};
+
+    #[test]
+    fn an_error_has_the_kind_of_its_cause() {
+        let trace: TraceId = "x".parse().unwrap();
+        let held = || StoreError::Held { trace: trace.clone(), by: Owner::Unnamed };
+        let damage = || Damage { file: "f".into(), line: 1, problem: "p".into() };
+        let partial = |error: RuntimeError| EraseError::Partial {
+            trace: trace.clone(),
+            error: Box::new(error),
+            done: Vec::new(),
+        };
+        let full = || std::io::Error::from(std::io::ErrorKind::StorageFull);
+        let found = [
+            RuntimeError::Store(held()).into(),
+            RuntimeError::TakenOver.into(),
+            RuntimeError::Damaged(damage()).into(),
+            RuntimeError::Unfinished(trace.clone()).into(),
+            RuntimeError::Remote(trace.clone()).into(),
+            RuntimeError::Spec(Unusable::SpecErased).into(),
+            RuntimeError::Erase(EraseError::NothingLeft(trace.clone())).into(),
+            RuntimeError::Erase(EraseError::NoMessage { trace: trace.clone(), seq: Seq(9), last: 2 }).into(),
+            RuntimeError::Erase(EraseError::Damaged { trace: trace.clone(), damage: damage() }).into(),
+            RuntimeError::Erase(EraseError::Newer(trace.clone())).into(),
+            RuntimeError::Erase(EraseError::Copy(Box::new(held().into()))).into(),
+            RuntimeError::Erase(partial(StoreError::NotFound { trace: trace.clone() }.into())).into(),
+            SessionError::Store(held()).into(),
+            SessionError::Trace(RuntimeError::Unfinished(trace.clone())).into(),
+            SessionError::Exists("s".into()).into(),
+            SessionError::Nothing.into(),
+            SessionError::Busy("s".into()).into(),
+            SessionError::Io { doing: "write s".into(), source: full() }.into(),
+        ];
+        let kinds: Vec<ErrorKind> = found.iter().map(|error: &Error| error.kind()).collect();
+        use ErrorKind::*;
+        assert_eq!(
+            kinds,
+            [
+                Busy, Busy, Damaged, Refused, Refused, Refused, Refused, Invalid, Damaged, Damaged, Busy, NotFound,
+                Busy, Refused, Refused, Refused, Busy, ReadOnly
+            ]
+        );
+        let messages = ["cannot write s: no storage space", "the log is damaged: f, line 1: p"];
+        assert_eq!([found[17].message(), found[2].message()], messages);
+    }
 
     #[test]
     fn an_error_keeps_its_field_and_its_problem_is_the_line_without_the_name_that_it_begins_with() {

@@ -148,7 +148,9 @@ impl Logs {
             });
             let lost = || self.store.names(&self.scope).ok()?.into_iter().find(|trace| self.lost(trace).is_some());
             let newest = newest.or_else(lost);
-            return newest.ok_or_else(|| Error::failed("there are no traces yet").with_remedy(Remedy::StartTrace));
+            return newest.ok_or_else(|| {
+                Error::new(ErrorKind::NotFound, "there are no traces yet").with_remedy(Remedy::StartTrace)
+            });
         };
         if let Ok(remote) = wanted.parse::<TraceId>()
             && remote.elsewhere().is_some()

@@ -41,7 +41,7 @@ impl Host {
         if reflected_trace(of) != *of {
             return Err(Error::invalid(format!("{of} is a reflection itself; name the trace {}", reflected_trace(of))));
         }
-        let lookup = self.lookup().ok_or_else(|| Error::failed("this host keeps no experiences"))?;
+        let lookup = self.lookup().ok_or_else(|| Error::new(ErrorKind::Refused, "this host keeps no experiences"))?;
         let read = self.read(of).await?;
         let Read { log, state, .. } = &*read;
         let (Some(old), Some(head)) = (spec_of(log), state.tree.head) else {

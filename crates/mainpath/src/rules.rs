@@ -221,7 +221,10 @@ impl Sources {
         }
         if files.is_empty() {
             let file = project_file(workspace);
-            return Err(Error::failed(format!("there is nothing to trust: {} does not exist", file.display())));
+            return Err(Error::new(
+                ErrorKind::Refused,
+                format!("there is nothing to trust: {} does not exist", file.display()),
+            ));
         }
         self.save(&trusted)?;
         Ok(files)

@@ -1,6 +1,6 @@
 //! Conversations under names, as this installation keeps and mirrors them.
 
-use crate::{Error, Host, Logs, Trace};
+use crate::{Error, ErrorKind, Host, Logs, Trace};
 use mainpath_runtime::Vault;
 use mainpath_sessions::{Around, FilePlace, Session, SessionError, SessionPlace, Sessions, Turn};
 #[cfg(feature = "home")]
@@ -130,7 +130,8 @@ impl Host {
     }
 
     fn files(&self) -> Result<&Logs, Error> {
-        self.logs().ok_or_else(|| Error::failed("there are no sessions where traces are not kept in files"))
+        self.logs()
+            .ok_or_else(|| Error::new(ErrorKind::Refused, "there are no sessions where traces are not kept in files"))
     }
 }
 

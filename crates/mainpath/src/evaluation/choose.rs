@@ -59,7 +59,10 @@ pub(super) async fn choose(host: &Host, runs: &SuiteRuns, folder: &Path) -> Resu
 /// The traces of a host that keeps them in no files: those that are named by their whole ids.
 async fn named_only(host: &Host, runs: &SuiteRuns) -> Result<Vec<TraceId>, Error> {
     if runs.traces.is_empty() {
-        return Err(Error::failed("traces that are kept in no files are not listed: name them by their ids"));
+        return Err(Error::new(
+            ErrorKind::Refused,
+            "traces that are kept in no files are not listed: name them by their ids",
+        ));
     }
     let mut named = Vec::new();
     for wanted in &runs.traces {

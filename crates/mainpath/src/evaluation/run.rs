@@ -12,7 +12,7 @@ use super::subject::GradedRun;
 use super::suite::{Suite, SuiteGrader, SuiteRuns};
 use crate::text::short;
 use crate::trace::{Everywhere, Read};
-use crate::{Error, Host};
+use crate::{Error, ErrorKind, Host};
 use futures_util::StreamExt;
 use mainpath_store::TraceStore;
 use mainpath_types::{EventId, EventKind, TraceId, format_time};
@@ -145,10 +145,10 @@ impl<'a> Evaluation<'a> {
         let at = self.host.at(trace);
         let read = Read::of(at).await?;
         if let Some(damage) = &read.log.damage {
-            return Err(Error::failed(format!("its log is damaged: {damage}")));
+            return Err(Error::new(ErrorKind::Damaged, format!("its log is damaged: {damage}")));
         }
         if read.log.newer {
-            return Err(Error::failed("its log is of a newer Mainpath"));
+            return Err(Error::new(ErrorKind::Damaged, "its log is of a newer Mainpath"));
         }
         let subject = Arc::new(GradedRun::of(at, &read).await?);
         let scores = Scores::of(at).await;

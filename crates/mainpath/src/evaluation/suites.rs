@@ -18,7 +18,7 @@ pub fn suite_names(project: &Path) -> Result<Vec<String>, Error> {
     let entries = match std::fs::read_dir(&folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(Error::failed(format!("{} cannot be read: {error}", folder.display()))),
+        Err(error) => return Err(Error::of_io(&error, format!("{} cannot be read: {error}", folder.display()))),
     };
     let mut names = Vec::new();
     for entry in entries {

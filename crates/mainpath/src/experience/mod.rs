@@ -30,16 +30,18 @@ pub(crate) use reflected::reflection_name;
 pub(crate) use tools::offer;
 pub(crate) use used::scoring;
 
-use crate::{Error, Home};
+use crate::{Error, ErrorKind, Home};
 
 /// How many entries are shown to a new trace where the configuration does not say.
 pub(crate) const USUAL: usize = 5;
 
 impl From<ExperienceError> for Error {
     fn from(error: ExperienceError) -> Error {
-        match error {
-            ExperienceError::Unknown(_) => Error::new(crate::ErrorKind::NotFound, error.to_string()),
+        match &error {
+            ExperienceError::Unknown(_) => Error::new(ErrorKind::NotFound, error.to_string()),
+            ExperienceError::Busy(_) => Error::new(ErrorKind::Busy, error.to_string()),
             ExperienceError::Invalid(_) | ExperienceError::ByHand { .. } => Error::invalid(error.to_string()),
+            ExperienceError::Io { source, .. } => Error::of_io(source, error.to_string()),
             _ => Error::failed(error.to_string()),
         }
     }

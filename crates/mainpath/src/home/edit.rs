@@ -8,7 +8,7 @@ use std::path::Path;
 /// Replaces the text of a file, or makes it. A link stays a link, and what may be read by whom stays as it is. Errors: what `change`
 /// returns, and that the file cannot be read or written.
 pub fn rewrite(file: &Path, change: impl FnOnce(String) -> Result<String, Error>) -> Result<(), Error> {
-    let bad = |error: io::Error| Error::failed(format!("{} cannot be written: {error}", file.display()));
+    let bad = |error: io::Error| Error::of_io(&error, format!("{} cannot be written: {error}", file.display()));
     let old = match read_regular_text(file) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),

@@ -173,7 +173,7 @@ fn read(file: &Path) -> Result<(ConfigFile, Vault), Error> {
     let text = match read_regular_text(file) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(Error::failed(format!("{} cannot be read: {error}", file.display()))),
+        Err(error) => return Err(Error::of_io(&error, format!("{} cannot be read: {error}", file.display()))),
     };
     let config: ConfigFile = toml::from_str(&text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);

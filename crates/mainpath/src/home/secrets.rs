@@ -31,7 +31,7 @@ pub(super) fn handle_key(data: &Path) -> Result<[u8; 32], Error> {
             ))
         }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::failed(format!("{} cannot be read: {error}", file.display()))),
+        Err(error) => Err(Error::of_io(&error, format!("{} cannot be read: {error}", file.display()))),
     };
     if let Some(key) = read()? {
         return Ok(key);

@@ -36,7 +36,7 @@ impl OwnerKey {
                 ErrorKind::Refused,
                 format!("there is a key already: {}; keep it, or move it away first", file.display()),
             ),
-            _ => Error::failed(format!("{} cannot be written: {error}", file.display())),
+            _ => Error::of_io(&error, format!("{} cannot be written: {error}", file.display())),
         };
         if let Some(folder) = file.parent() {
             create_private(folder).map_err(wrong)?;
@@ -55,7 +55,9 @@ impl OwnerKey {
     pub fn read(file: &Path) -> Result<Option<OwnerKey>, Error> {
         let text = match read_regular_text(file) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            read => read.map_err(|error| Error::failed(format!("{} cannot be read: {error}", file.display())))?,
+            read => {
+                read.map_err(|error| Error::of_io(&error, format!("{} cannot be read: {error}", file.display())))?
+            }
         };
         let mode = std::fs::metadata(file).map(|data| data.mode()).unwrap_or_default();
         if mode & 0o077 != 0 {

@@ -34,7 +34,7 @@ impl Witness {
                 let name = file.display().to_string();
                 let done = tokio::task::spawn_blocking(move || add(&file, &line)).await;
                 let done = done.unwrap_or_else(|error| Err(std::io::Error::other(error)));
-                done.map_err(|error| Error::failed(format!("the witness {name} cannot be written: {error}")))
+                done.map_err(|error| Error::of_io(&error, format!("the witness {name} cannot be written: {error}")))
             }
             Witness::Command(program) => run(program, folders, &statement.line).await,
         }
@@ -114,8 +114,8 @@ impl Witnessed {
     /// Reads a file of statements, one a line. Lines that are none are told when something is checked against it. Errors: it cannot be read.
     pub fn read(file: &Path) -> Result<Witnessed, Error> {
         let name = file.display();
-        let bytes =
-            read_regular(file).map_err(|error| Error::failed(format!("the witness {name} cannot be read: {error}")))?;
+        let bytes = read_regular(file)
+            .map_err(|error| Error::of_io(&error, format!("the witness {name} cannot be read: {error}")))?;
         let mut read = Witnessed::default();
         let mut lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
         // What is behind the last line feed was never acknowledged.

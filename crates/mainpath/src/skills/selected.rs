@@ -1,8 +1,8 @@
 //! A skill that is loaded: its text, with what is on record of it.
 
-use crate::Error;
 use crate::skills::Shelf;
 use crate::skills::catalogue::is_allowed;
+use crate::{Error, ErrorKind};
 use mainpath_core::{State, estimate};
 use mainpath_runtime::Mail;
 use mainpath_skills::{LoadError, Skill, Skills, list_files, load_body};
@@ -156,23 +156,24 @@ pub fn select_named(text: &str, spec: &Spec, shelf: Option<&Shelf>) -> Result<Op
     let Some(shelf) = shelf.filter(|_| !name.is_empty() && !name.contains('/') && !spec.skills.off) else {
         return Ok(None);
     };
+    let refused = |why: String| Error::new(ErrorKind::Refused, why);
     let found = shelf.read(Path::new(spec.source()));
     let is_known = |skill: &&Skill| skill.card.name == name;
     if !found.skills.iter().chain(&found.untrusted).any(|skill| is_known(&skill)) {
         return Ok(None);
     }
-    let skill = found.choose(name, None).map_err(|why| Error::failed(with_help(&found, name, &why.to_string())))?;
+    let skill = found.choose(name, None).map_err(|why| refused(with_help(&found, name, &why.to_string())))?;
     if !is_allowed(&spec.skills, skill) {
         let of = match said_by(spec) {
             Some(preset) => format!("the preset {}", preset.name),
             None => "this run (--skill)".into(),
         };
-        return Err(Error::failed(format!("the skill {name} is not among those of {of}")));
+        return Err(refused(format!("the skill {name} is not among those of {of}")));
     }
     let rest = rest.trim();
     let reason = if rest.is_empty() { "asked for by its name" } else { rest };
     let reason: String = reason.chars().take(200).collect();
-    let skill = selected(skill, SkillBy::Person, &reason).map_err(|why| Error::failed(why.to_string()))?;
+    let skill = selected(skill, SkillBy::Person, &reason).map_err(|why| refused(why.to_string()))?;
     let said = if rest.is_empty() { format!("Follow the skill {name} now.") } else { rest.into() };
     Ok(Some((Mail::SelectSkill { skill: Box::new(skill) }, said)))
 }

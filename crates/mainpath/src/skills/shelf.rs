@@ -1,6 +1,6 @@
 //! The skills that there are: found anew for each run, with what was read before kept beside the traces.
 
-use crate::Error;
+use crate::{Error, ErrorKind};
 use mainpath_skills::{BUILTIN, Known, Places, Skill, Skills, Standing, Trusted, Untrusted};
 use mainpath_store::{read_regular_text, write_private};
 use sha2::{Digest, Sha256};
@@ -93,7 +93,7 @@ impl Shelf {
                 serde_json::from_str(&text).map_err(|error| Error::failed(format!("{}: {error}", file.display())))
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Trusted::default()),
-            Err(error) => Err(Error::failed(format!("{} cannot be read: {error}", file.display()))),
+            Err(error) => Err(Error::of_io(&error, format!("{} cannot be read: {error}", file.display()))),
         }
     }
 
@@ -124,10 +124,10 @@ impl Trusting<'_> {
     pub fn trust(&mut self, skill: &Skill) -> Result<(), Error> {
         let name = &skill.card.name;
         let Some(place) = skill.location.place().filter(|_| skill.standing != Standing::Own) else {
-            return Err(Error::failed(format!("the skill {name} is no project's: it needs no trust")));
+            return Err(Error::new(ErrorKind::Refused, format!("the skill {name} is no project's: it needs no trust")));
         };
         self.trusted.trust(place).map_err(|why: Untrusted| {
-            Error::failed(format!("the skill {name} in {} cannot be trusted: {why}", place.display()))
+            Error::new(ErrorKind::Refused, format!("the skill {name} in {} cannot be trusted: {why}", place.display()))
         })
     }
 

@@ -212,8 +212,9 @@ fn texts<T: serde::Serialize + serde::de::DeserializeOwned>(
 
 /// Writes the folder beside its place, and puts it there when it is whole.
 fn put(tests: &Path, name: &str, parts: &TestParts, placing: &Placing) -> Result<PathBuf, Error> {
-    let bad =
-        |error: std::io::Error| Error::failed(format!("the test cannot be written to {}: {error}", tests.display()));
+    let bad = |error: std::io::Error| {
+        Error::of_io(&error, format!("the test cannot be written to {}: {error}", tests.display()))
+    };
     create_private(tests).map_err(bad)?;
     let part = tempfile::Builder::new().prefix(".part-").tempdir_in(tests).map_err(bad)?;
     let (new, folder) = (part.path().join("new"), tests.join(name));

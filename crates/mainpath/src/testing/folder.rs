@@ -130,8 +130,9 @@ pub(super) fn toml_problem(file: &Path, text: &str, error: &toml::de::Error) -> 
 pub(super) fn write(folder: &Path, parts: &TestParts, placing: &Placing) -> Result<(), Error> {
     let TestParts { file, spec, recording, rules } = parts;
     let put = |name: &str, text: &str| {
-        put_private(&folder.join(name), text.as_bytes())
-            .map_err(|error| Error::failed(format!("{} cannot be written: {error}", folder.join(name).display())))
+        put_private(&folder.join(name), text.as_bytes()).map_err(|error| {
+            Error::of_io(&error, format!("{} cannot be written: {error}", folder.join(name).display()))
+        })
     };
     let unreadable = |error: &dyn std::fmt::Display| Error::failed(format!("the test cannot be written: {error}"));
     let mut file = file.clone();

@@ -115,7 +115,7 @@ impl Host {
                 Some(format!("{}: {why}; the baseline stays as it was", test.name))
             });
             if let Some(why) = unjudged {
-                return Err(Error::failed(why));
+                return Err(Error::new(ErrorKind::Refused, why));
             }
             let now = format_time(system_clock());
             report.tests.iter().for_each(|test| baseline.note(&test.model, &test.name, test.runs.share, &now));

@@ -64,7 +64,7 @@ pub fn found_tests(project: &Path) -> Result<FoundTests, Error> {
     let entries = match std::fs::read_dir(&folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(FoundTests::default()),
-        Err(error) => return Err(Error::failed(format!("{} cannot be read: {error}", folder.display()))),
+        Err(error) => return Err(Error::of_io(&error, format!("{} cannot be read: {error}", folder.display()))),
     };
     let mut found = FoundTests::default();
     for entry in entries {

@@ -165,7 +165,8 @@ impl<'a> Look<'a> {
             EventKind::ModelFinished(data) if Some(data.request) == request && data.counted => Some(data.usage.input),
             _ => None,
         });
-        let spec = spec.ok_or_else(|| Error::failed(format!("the settings of {trace} were erased")))?;
+        let spec =
+            spec.ok_or_else(|| Error::new(ErrorKind::Refused, format!("the settings of {trace} were erased")))?;
         Ok(Look { state, bodies: of.bodies, spec, layout, counted })
     }
 

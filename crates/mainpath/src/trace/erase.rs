@@ -4,8 +4,8 @@ use super::handle::Trace;
 use super::point::Point;
 use crate::sessions::{Held, sessions};
 use crate::{Error, Logs};
-use mainpath_runtime::Vault;
 use mainpath_runtime::erase::{Copy, Done, Erasure, What, copies, erase, erase_everywhere};
+use mainpath_runtime::{RuntimeError, Vault};
 use mainpath_sessions::settle;
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{Scope, Store, TraceStore};
@@ -102,7 +102,10 @@ impl Everywhere<'_> {
             }
             let why = Some(format!("words of {trace} were erased"));
             let erased = erase(at, &Erasure { what: What::All, why, now: self.now }).await;
-            let told = |error| Error::failed(format!("nothing of {trace} was erased, as its grade was not: {error}"));
+            let told = |error: RuntimeError| {
+                let problem = format!("nothing of {trace} was erased, as its grade was not: {error}");
+                Error::new(Error::from(error).kind(), problem)
+            };
             done.push((entry.trace, erased.map_err(told)?));
         }
         let names: Vec<TraceId> = done.iter().map(|(trace, _)| trace.clone()).collect();
@@ -168,7 +171,8 @@ fn forget_index(logs: &Logs, traces: &[TraceId]) -> Result<(), Error> {
 #[cfg(not(feature = "home"))]
 fn forget_index(logs: &Logs, _: &[TraceId]) -> Result<(), Error> {
     let deleted = logs.store.delete_index(&logs.scope.tenant);
-    deleted.map_err(|error| Error::failed(format!("the index still has the words and cannot be deleted: {error}")))
+    deleted
+        .map_err(|error| Error::of_io(&error, format!("the index still has the words and cannot be deleted: {error}")))
 }
 
 /// Where the logs of an installation are erased.

@@ -224,5 +224,6 @@ fn calls(seq: Seq, parts: &[Part]) -> Vec<Value> {
 }
 
 fn put(file: &Path, bytes: &[u8]) -> Result<(), Error> {
-    put_private(file, bytes).map_err(|error| Error::failed(format!("{} cannot be written: {error}", file.display())))
+    put_private(file, bytes)
+        .map_err(|error| Error::of_io(&error, format!("{} cannot be written: {error}", file.display())))
 }

@@ -3,7 +3,7 @@
 use super::handle::Trace;
 use super::point::Point;
 use super::read::{Read, ReadTrace};
-use crate::{Error, spec_of};
+use crate::{Error, ErrorKind, spec_of};
 use mainpath_runtime::Runtime;
 use mainpath_runtime::files::{self, Fate, FilePlan, Then, plan_restore, ran_unseen};
 use mainpath_tools::Workspace;
@@ -74,7 +74,7 @@ impl<'a> Restore<'a> {
             RestoreTo::BeforeLastRestore => {
                 let is_restore = |kind: &EventKind| matches!(kind, EventKind::FilesRestored(_));
                 let restore = of.log.events.iter().rev().find(|event| is_restore(&event.kind));
-                let none = || Error::failed(format!("{} has no restore to undo", of.trace));
+                let none = || Error::new(ErrorKind::Refused, format!("{} has no restore to undo", of.trace));
                 Then::Before(restore.ok_or_else(none)?.id)
             }
         };
@@ -83,7 +83,7 @@ impl<'a> Restore<'a> {
             Then::After(_) => ran_unseen(&of.log.events, then),
         };
         let Some(spec) = spec_of(of.log) else { return Ok(None) };
-        let bad = |error: std::io::Error| Error::failed(format!("the workspace {}: {error}", spec.workspace));
+        let bad = |error: std::io::Error| Error::of_io(&error, format!("the workspace {}: {error}", spec.workspace));
         let workspace = Workspace::new(&spec.workspace, protected).map_err(bad)?;
         Ok(Some(Restore { of, workspace, then, unseen }))
     }
@@ -123,6 +123,6 @@ impl Trace {
 
     fn restoring<'a>(&'a self, read: &'a Read, to: RestoreTo) -> Result<Restore<'a>, Error> {
         let restore = Restore::new(self.of(read), to, self.host().home().protected())?;
-        restore.ok_or_else(|| Error::failed(format!("trace {} has no workspace", self.id())))
+        restore.ok_or_else(|| Error::new(ErrorKind::Refused, format!("trace {} has no workspace", self.id())))
     }
 }

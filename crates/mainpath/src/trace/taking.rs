@@ -2,7 +2,7 @@
 
 use super::handle::Trace;
 use super::read::ReadTrace;
-use crate::{Error, launcher, spec_of};
+use crate::{Error, ErrorKind, launcher, spec_of};
 use mainpath_sandbox::{Launcher, secret_variables};
 use mainpath_tools::{FileNow, Git, Patched, Problem, TakeChanges, Tool, Workspace, try_patch, write_patched};
 use mainpath_types::{ChildPatch, TraceId};
@@ -46,22 +46,25 @@ impl Taking {
             ([one], _) => *one,
             ([_, _, ..], None) => return Taking::only_open(&of, &found).await,
             ([], _) if known.is_empty() => {
-                return Err(Error::failed(format!("no agent of {} has changes to take", of.trace)));
+                return Err(Error::new(ErrorKind::Refused, format!("no agent of {} has changes to take", of.trace)));
             }
             ([], child) => {
                 let all: Vec<&ChildPatch> = known.iter().collect();
                 let child = child.unwrap_or_default();
-                return Err(Error::failed(format!(
-                    "no agent {child:?} of {} has changes to take; there are those of {}",
-                    of.trace,
-                    list(&all)
-                )));
+                return Err(Error::new(
+                    ErrorKind::Refused,
+                    format!(
+                        "no agent {child:?} of {} has changes to take; there are those of {}",
+                        of.trace,
+                        list(&all)
+                    ),
+                ));
             }
             (several, _) => {
-                return Err(Error::failed(format!(
-                    "several agents have changes to take; name one of {}",
-                    list(several)
-                )));
+                return Err(Error::new(
+                    ErrorKind::Refused,
+                    format!("several agents have changes to take; name one of {}", list(several)),
+                ));
             }
         };
         Taking::of_row(&of, row).await
@@ -89,10 +92,13 @@ impl Taking {
             return Ok(only);
         }
         let names: Vec<&str> = open.iter().map(|taking| taking.child.as_str()).collect();
-        Err(Error::failed(match names.as_slice() {
-            [] => format!("the changes of the agents of {} are in its folder already", of.trace),
-            several => format!("several agents have changes to take; name one of {}", several.join(", ")),
-        }))
+        Err(Error::new(
+            ErrorKind::Refused,
+            match names.as_slice() {
+                [] => format!("the changes of the agents of {} are in its folder already", of.trace),
+                several => format!("several agents have changes to take; name one of {}", several.join(", ")),
+            },
+        ))
     }
 
     /// The patch as text.
@@ -126,11 +132,14 @@ impl Taking {
         let (workspace, patched) = self.tried(launcher, protected).await?;
         match patched {
             Patched::Already => Ok(Took::Already),
-            Patched::Conflicts(names) => Err(Error::failed(format!(
-                "the changes of {} do not fit these files as they are now: {}; nothing was changed",
-                self.child,
-                names.join(", ")
-            ))),
+            Patched::Conflicts(names) => Err(Error::new(
+                ErrorKind::Refused,
+                format!(
+                    "the changes of {} do not fit these files as they are now: {}; nothing was changed",
+                    self.child,
+                    names.join(", ")
+                ),
+            )),
             Patched::Fits(files) => {
                 write_patched(&workspace, &files, &format!("take-{}", std::process::id())).map_err(known)?;
                 Ok(Took::Taken)
@@ -140,7 +149,7 @@ impl Taking {
 
     /// What they make of the files of the folder, which stay as they are.
     async fn tried(&self, launcher: &Launcher, protected: Vec<PathBuf>) -> Result<(Arc<Workspace>, Patched), Error> {
-        let bad = |error: std::io::Error| Error::failed(format!("the workspace {}: {error}", self.folder));
+        let bad = |error: std::io::Error| Error::of_io(&error, format!("the workspace {}: {error}", self.folder));
         let workspace = Arc::new(Workspace::new(&self.folder, protected).map_err(bad)?);
         let git = Git::new(launcher, "take", secret_variables());
         let patched = try_patch(&git, &workspace, &self.patch, &self.files).await.map_err(known)?;

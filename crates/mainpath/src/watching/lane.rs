@@ -1,5 +1,6 @@
 //! One trace of those that are watched.
 
+use crate::{Error, ErrorKind};
 use mainpath_store::ReadLog;
 use mainpath_types::{CallId, Event, EventId, SubTraceCompleted, SubTraceStarted, TraceId};
 use std::collections::VecDeque;
@@ -25,7 +26,7 @@ pub(super) struct Lane {
     /// Whether its log was asked for again since its end is known.
     pub is_read_to_the_end: bool,
     /// Why its log cannot be read any further, until that is told.
-    pub damage: Option<String>,
+    pub damage: Option<Error>,
     /// Whether that was told.
     pub is_damaged: bool,
 }
@@ -72,7 +73,7 @@ impl Lane {
     pub fn take(&mut self, log: ReadLog) {
         self.unseen.extend(log.events.into_iter().map(Arc::new));
         self.last = self.unseen.back().map_or(self.last, |event| event.id);
-        self.damage = log.damage.map(|damage| damage.to_string());
+        self.damage = log.damage.map(|damage| Error::new(ErrorKind::Damaged, damage.to_string()));
     }
 
     /// Notes whether its log has grown.
@@ -97,7 +98,8 @@ impl Lane {
 }
 
 /// Why a log cannot be read any further, in a line. One of another machine may only be out of reach.
-pub(super) fn unreadable(trace: &TraceId, problem: &str) -> String {
+pub(super) fn unreadable(trace: &TraceId, error: &Error) -> String {
+    let problem = error.message();
     match trace.elsewhere() {
         Some(_) => format!("{problem}; what comes after that is not seen here"),
         None => format!("the log is damaged: {problem}; everything before that was read"),

@@ -169,7 +169,7 @@ impl Watching {
             Err(error) if is_root => return Err(error.into()),
             // It was only just started.
             Err(StoreError::NotFound { .. }) => {}
-            Err(error) => lane.damage = Some(error.to_string()),
+            Err(error) => lane.damage = Some(error.into()),
         }
         Ok(())
     }
@@ -177,11 +177,11 @@ impl Watching {
     /// Tells which logs cannot be read any further, once all before that was seen.
     fn tell_damage(&mut self) -> Result<(), Error> {
         for (trace, lane) in &mut self.lanes {
-            let Some(problem) = lane.damage.take() else { continue };
+            let Some(error) = lane.damage.take() else { continue };
             lane.is_damaged = true;
-            let problem = lane::unreadable(trace, &problem);
+            let problem = lane::unreadable(trace, &error);
             if *trace == self.root {
-                return Err(Error::failed(problem));
+                return Err(Error::new(error.kind(), problem));
             }
             self.ready.push_back(Seen::Damaged { trace: trace.clone(), problem });
         }

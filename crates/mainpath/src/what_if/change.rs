@@ -1,7 +1,7 @@
 //! What is to be otherwise.
 
 use super::held::StopWork;
-use crate::Error;
+use crate::{Error, ErrorKind};
 use mainpath_runtime::Mail;
 use mainpath_types::{Event, EventId, EventKind, Limits, Relations, RunRules, Seq, Spec};
 
@@ -29,7 +29,7 @@ pub fn spec_at(events: &[Event], until: EventId) -> Result<&Spec, Error> {
         EventKind::SpecChanged(data) => Some(&*data.spec),
         _ => None,
     });
-    specs.last().ok_or_else(|| Error::failed("there is no agent at that message"))
+    specs.last().ok_or_else(|| Error::new(ErrorKind::Refused, "there is no agent at that message"))
 }
 
 /// Whether a model is asked the same under both, and its answers are so what they would be.

@@ -55,7 +55,8 @@ pub(crate) async fn copy_as_it_was(
         copy(&from, &target, &stop).inspect_err(|_| drop(std::fs::remove_dir_all(&target)))
     });
     let copied = copied.await.map_err(|error| Error::failed(error.to_string()))?;
-    let mut left = copied.map_err(|error| Error::failed(format!("{} cannot be copied: {error}", folder.display())))?;
+    let mut left =
+        copied.map_err(|error| Error::of_io(&error, format!("{} cannot be copied: {error}", folder.display())))?;
     let Some(restore) = restore else { return Ok(left) };
     let planned = restore.plan().await?;
     match planned.unseen {

@@ -46,7 +46,8 @@ pub(crate) struct HeldCopy {
 impl HeldCopy {
     /// Where a copy for a trace is to be; nothing is there yet. Errors: nothing can be written there.
     pub fn begin(copies: &Path, trace: &TraceId) -> Result<HeldCopy, Error> {
-        let bad = |error: io::Error| Error::failed(format!("no copy can be made in {}: {error}", copies.display()));
+        let bad =
+            |error: io::Error| Error::of_io(&error, format!("no copy can be made in {}: {error}", copies.display()));
         DirBuilder::new().recursive(true).mode(0o700).create(copies).map_err(bad)?;
         let mark = copies.join(format!("{trace}{HELD}"));
         // Locked before it has its name: who looks for what was left behind takes it for nothing else.

@@ -171,30 +171,40 @@ impl Host {
 }
 
 /// The limit of which nothing is left.
-#[derive(Debug, thiserror::Error)]
-#[error("nothing is left of its {0}")]
-struct LimitSpent(&'static str);
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+enum LimitSpent {
+    #[error("nothing is left of its turns")]
+    Turns,
+    #[error("nothing is left of its calls")]
+    Calls,
+    #[error("nothing is left of its tokens")]
+    Tokens,
+    #[error("nothing is left of its money")]
+    Money,
+    #[error("nothing is left of its time")]
+    Time,
+}
 
 /// The limits without what a run has used of them by then. Errors: nothing is left of one.
 fn left(limits: Limits, run: &Run, now: Millis) -> Result<Limits, LimitSpent> {
     fn rest<T: TryFrom<u64> + Into<u64> + Copy>(
         limit: Option<T>,
         used: u64,
-        name: &'static str,
+        spent: LimitSpent,
     ) -> Result<Option<T>, LimitSpent> {
         let Some(limit) = limit else { return Ok(None) };
         match limit.into().saturating_sub(used) {
-            0 => Err(LimitSpent(name)),
+            0 => Err(spent),
             rest => Ok(Some(T::try_from(rest).unwrap_or(limit))),
         }
     }
     let worked = run.worked(now).saturating_add(run.children_ms);
     Ok(Limits {
-        turns: rest(limits.turns, run.turns.into(), "turns")?,
-        calls: rest(limits.calls, run.calls.into(), "calls")?,
-        tokens: rest(limits.tokens, run.usage.total(), "tokens")?,
-        money: rest(limits.money, run.cost, "money")?,
-        run_timeout_ms: rest(limits.run_timeout_ms, worked, "time")?,
+        turns: rest(limits.turns, run.turns.into(), LimitSpent::Turns)?,
+        calls: rest(limits.calls, run.calls.into(), LimitSpent::Calls)?,
+        tokens: rest(limits.tokens, run.usage.total(), LimitSpent::Tokens)?,
+        money: rest(limits.money, run.cost, LimitSpent::Money)?,
+        run_timeout_ms: rest(limits.run_timeout_ms, worked, LimitSpent::Time)?,
         ..limits
     })
 }

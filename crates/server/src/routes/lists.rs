@@ -11,7 +11,7 @@ use mainpath::policy::{AppliedRule, Explanation, PartVerdict};
 use mainpath::presets::{Preset, Remark};
 use mainpath::providers::WireFormat;
 use mainpath::types::{Access, Decision, EffectClass, Origin, Price, ToolSpec};
-use mainpath::{Error, policy, presets};
+use mainpath::{Error, ErrorKind, policy, presets};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -203,7 +203,8 @@ struct ExperienceQuery {
 }
 
 async fn experiences(call: Call<ExperienceQuery>) -> Result<List<Entry>, Problem> {
-    let known = call.host.experiences().ok_or_else(|| Error::failed("this host keeps no experiences"))?;
+    let known =
+        call.host.experiences().ok_or_else(|| Error::new(ErrorKind::Refused, "this host keeps no experiences"))?;
     let known = known.all().map_err(Error::from)?;
     let ExperienceQuery { category, waiting } = call.query;
     let wanted = known.entries.into_iter().map(|placed| placed.entry).filter(|entry| {

@@ -183,6 +183,22 @@ async fn each_field_of_a_new_agent_that_is_wrong_is_named_by_its_pointer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_task_that_names_a_skill_which_may_not_be_used_is_refused() {
+    let place = Place::start().await;
+    let folder = place.work().join(".mainpath/skills/theirs");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("SKILL.md"), "---\nname: theirs\ndescription: It helps.\n---\nHelp.\n").unwrap();
+    let body = json!({"task": "/theirs now", "model": place.model(READS)});
+    let answer = place.post("/api/traces", body).await;
+    let detail = "the skill \"theirs\" of this project cannot be used: you have not trusted it; look at it, then: mainpath skills trust theirs";
+    let title = "It cannot do that as it stands";
+    let told = json!({"type": "/problems/refused", "status": 409, "title": title, "detail": detail});
+    assert_eq!((answer.status, answer.json()), (409, told));
+    assert_eq!(place.get("/api/traces").await.json(), json!({"traces": []}));
+    place.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_no_json_too_large_or_breaks_off_is_said() {
     let place = Place::with(|settings| settings.max_body = 1000).await;
     for body in ["", "{", "[1", "\u{0}"] {
