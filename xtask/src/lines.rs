@@ -66,7 +66,7 @@ fn of_crate(folder: &Path, problems: &mut Vec<String>) -> Count {
 }
 
 /// The folder in which a file's modules are.
-fn folder_of_modules(file: &Path) -> PathBuf {
+pub fn folder_of_modules(file: &Path) -> PathBuf {
     let stem = file.file_stem().unwrap_or_default();
     let folder = file.parent().unwrap_or(Path::new(""));
     if ["mod", "lib", "main", "build"].iter().any(|root| stem == *root) { folder.into() } else { folder.join(stem) }

@@ -4,6 +4,7 @@
 
 mod circles;
 mod deps;
+mod error_types;
 mod layers;
 mod lines;
 mod links;
@@ -145,6 +146,7 @@ fn tidy(root: &Path) -> ExitCode {
     }
     let sources = sources(root, &files);
     problems.extend(shapes_of(&sources));
+    problems.extend(error_types::problems(&sources));
     match manifests::packages(root) {
         Ok(packages) => {
             let written = fs::read_to_string(root.join(layers::FILE)).unwrap_or_default();
