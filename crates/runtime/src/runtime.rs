@@ -172,13 +172,13 @@ impl Runtime {
         matches!(phase, Some(Phase::Running | Phase::Parked(_)))
     }
 
-    /// Returns true while this process calls the hooks at the end of a turn or a run. The run may have ended in the log by then; a stop ends the hooks.
+    /// Returns true while a run has ended in the log and this process calls the hooks at its end. A stop ends the hooks.
     pub fn is_ending(&self, scope: &Scope, trace: &TraceId) -> bool {
         self.shared.known(&scope.tenant, trace).is_some_and(|handle| handle.is_ending())
     }
 
     /// Begins nothing new any more, in no trace, and waits until what is under way has ended and every trace is let go of. A call that is on
-    /// record as begun is still made: else nobody could tell whether it was. Nothing is stopped: a run goes on where it is as soon as another process, or a later one, drives it. For a process that is about to end; who does not want to
+    /// record as begun is still made: else nobody could tell whether it was. Hooks at the end of a turn or a run have 5 seconds and are then ended. Nothing is stopped: a run goes on where it is as soon as another process, or a later one, drives it. For a process that is about to end; who does not want to
     /// wait longer ends it at any time, as after a crash.
     pub async fn rest(&self) {
         self.shared.rest();

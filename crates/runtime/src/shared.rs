@@ -5,10 +5,10 @@ use crate::observer::Observer;
 use crate::prepared::Specs;
 use crate::stream::hub::Handle;
 use mainpath_tools::Processes;
-use mainpath_types::{TenantId, TraceId};
+use mainpath_types::{Millis, TenantId, TraceId};
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// What all drivers share.
@@ -17,8 +17,8 @@ pub(crate) struct Shared {
     pub specs: Specs,
     /// How many traces have a driver now.
     pub drivers: AtomicUsize,
-    /// Whether nothing new is begun any more, but calls on record as begun: see [`Runtime::rest`](crate::Runtime::rest).
-    pub resting: AtomicBool,
+    /// When the shutdown began: nothing new is started since then, except calls on record as begun. See [`Runtime::rest`](crate::Runtime::rest).
+    resting: OnceLock<Millis>,
     /// Who is told of what is appended.
     pub observer: OnceLock<Arc<dyn Observer>>,
     handles: Mutex<Handles>,
@@ -106,7 +106,7 @@ impl Shared {
             config,
             specs: Specs::default(),
             drivers: AtomicUsize::new(0),
-            resting: AtomicBool::new(false),
+            resting: OnceLock::new(),
             observer: OnceLock::new(),
             handles: Mutex::default(),
         }
@@ -124,12 +124,17 @@ impl Shared {
 
     /// Whether nothing new is begun any more.
     pub fn is_resting(&self) -> bool {
-        self.resting.load(Ordering::Acquire)
+        self.resting_since().is_some()
+    }
+
+    /// When the shutdown began, if it has.
+    pub fn resting_since(&self) -> Option<Millis> {
+        self.resting.get().copied()
     }
 
     /// Begins nothing new from now on, and lets all drivers know.
     pub fn rest(&self) {
-        self.resting.store(true, Ordering::Release);
+        self.resting.get_or_init(|| (self.config.clock)());
         for handle in self.handles().known.values() {
             handle.wakes.fetch_add(1, Ordering::AcqRel);
             handle.wake.notify_one();

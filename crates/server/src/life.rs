@@ -3,6 +3,7 @@
 use crate::marks::{Mark, Marks};
 use crate::metrics::Held;
 use crate::problem::{Kind, Problem};
+use futures_util::future::join_all;
 use mainpath::runtime::{Phase, Runtime};
 use mainpath::types::{Event, EventKind, Millis, Resolution, TraceId};
 use mainpath::{Error, ErrorKind, Host, Status, Trace};
@@ -369,12 +370,8 @@ pub fn rested(host: &Host) -> Result<(), Error> {
     Ok(())
 }
 
-/// Lets everything that goes on come to rest, for so long. Whether it has.
+/// Lets the runs of all runtimes come to rest at the same time, and waits for it at most this long. Returns true if they have.
 pub async fn rest(runtimes: Vec<Runtime>, within: Duration) -> bool {
-    let all = async {
-        for runtime in &runtimes {
-            runtime.rest().await;
-        }
-    };
-    tokio::time::timeout(within, all).await.is_ok()
+    let all = runtimes.iter().map(Runtime::rest);
+    tokio::time::timeout(within, join_all(all)).await.is_ok()
 }

@@ -3,6 +3,7 @@
 use crate::driver::Driver;
 use crate::effects::hooks::{HookFolders, HookPoint, TraceHooks};
 use crate::mail::Mail;
+use crate::shared::Shared;
 use crate::stream::hub::Handle;
 use crate::stream::notices::Notices;
 use mainpath_core::MailCursor;
@@ -14,7 +15,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// The least time that hooks have after a run, in milliseconds, also if its time limit is reached or a user stopped it: a hook that reports
-/// the end has to start a program or to reach a server.
+/// the end has to start a program or to reach a server. In a shutdown, all hooks after the same events have this time together.
 const GRACE: Millis = 5_000;
 
 /// Ends the hooks while the driver does not read its mail.
@@ -22,8 +23,11 @@ struct EndOfHooks<'a> {
     mailbox: TraceStore<'a>,
     read: MailCursor,
     handle: &'a Handle,
-    /// The time that they have left, in milliseconds; `None` without a limit.
-    left: Option<Millis>,
+    shared: &'a Shared,
+    /// When the first of these hooks was called.
+    since: Millis,
+    /// When their time is up; `None` without a limit.
+    deadline: Option<Millis>,
 }
 
 /// Returns true for a message that ends a run, and what is called at its end.
@@ -34,20 +38,24 @@ fn ends_run(body: &str) -> bool {
 impl EndOfHooks<'_> {
     /// Returns when the hooks are to end: their time is up, or a message ends the run. The driver reads that message afterwards.
     async fn comes(&self) {
-        tokio::select! {
-            () = sleep(self.left) => {}
-            () = self.is_asked_for() => {}
-        }
-    }
-
-    async fn is_asked_for(&self) {
         loop {
             let mail = self.mailbox.mail(self.read.upto).await.unwrap_or_default();
             if mail.iter().any(|mail| !self.read.has(mail.id) && ends_run(&mail.body)) {
                 return;
             }
-            self.handle.wake.notified().await;
+            tokio::select! {
+                () = sleep(self.left()) => return,
+                // New mail, or the shutdown began.
+                () = self.handle.wake.notified() => {}
+            }
         }
+    }
+
+    /// Returns the time that the hooks have left, in milliseconds; `None` without a limit.
+    fn left(&self) -> Option<Millis> {
+        let shutdown = self.shared.resting_since().map(|began| began.max(self.since).saturating_add(GRACE));
+        let ends = self.deadline.into_iter().chain(shutdown).min()?;
+        Some(ends.saturating_sub((self.shared.config.clock)()))
     }
 }
 
@@ -84,8 +92,9 @@ impl Driver {
         // Without its spec, as after an erasure, the workspace is unknown: programs are not started then.
         let Ok(Some(EventKind::SpecChanged(data))) = spec else { return };
         let spec = data.spec.clone();
-        let _ending = self.handle.end();
+        let _ending = self.machine.state().run.is_none().then(|| self.handle.end());
         let hooks = &self.shared.config.hooks;
+        let since = (self.shared.config.clock)();
         let run_timeout = self.machine.state().limits().and_then(|limits| limits.run_timeout_ms);
         for event in batch {
             let (point, said) = match &event.kind {
@@ -113,8 +122,8 @@ impl Driver {
                 "trace_id": self.lease.trace(), "turn": event.turn, "data": said.unwrap_or_default(),
             });
             let read = self.machine.state().log.mail.clone();
-            let left = deadline.map(|at| at.saturating_sub(now));
-            let end = EndOfHooks { mailbox: self.trace_store(), read, handle: &self.handle, left };
+            let (mailbox, handle, shared) = (self.trace_store(), &*self.handle, &*self.shared);
+            let end = EndOfHooks { mailbox, read, handle, shared, since, deadline };
             let (notices, cancel) =
                 (Notices { handle: &self.handle, vault: &self.shared.config.vault }, CancellationToken::new());
             let (trace, folders) = (self.lease.trace(), HookFolders::of_spec(&spec));
@@ -135,7 +144,7 @@ impl Driver {
             }
             if cancel.is_cancelled() {
                 notices.tell(
-                    "hooks at the end were ended before they had finished: the run was stopped, or its time was up",
+                    "hooks at the end were ended before they had finished: the run was stopped, its time was up, or the process shuts down",
                 );
             }
         }

@@ -108,7 +108,7 @@ pub(crate) struct Handle {
     /// Counts the wakes, so that none is missed while the driver parks.
     pub wakes: AtomicU64,
     driving: AtomicBool,
-    /// True while hooks at the end of a turn or a run are being called.
+    /// True while the run has ended and the hooks at its end are being called.
     ending: AtomicBool,
     pub phase: watch::Sender<Phase>,
     /// What became known and could not be written before its driver gave up. It is written first of all when the trace is
@@ -170,7 +170,7 @@ impl Drop for Driving {
     }
 }
 
-/// Marks that hooks at the end of a turn or a run are being called, until it is dropped.
+/// Marks that the run has ended and the hooks at its end are being called, until it is dropped.
 pub(crate) struct Ending<'a>(&'a AtomicBool);
 
 impl Drop for Ending<'_> {
@@ -195,13 +195,13 @@ impl Handle {
         matches!(*self.phase.borrow(), Phase::Full(_))
     }
 
-    /// Marks that hooks at the end of a turn or a run are being called.
+    /// Marks that the run has ended and the hooks at its end are being called.
     pub fn end(&self) -> Ending<'_> {
         self.ending.store(true, Ordering::Release);
         Ending(&self.ending)
     }
 
-    /// Returns true while hooks at the end of a turn or a run are being called.
+    /// Returns true while the run has ended and the hooks at its end are being called.
     pub fn is_ending(&self) -> bool {
         self.ending.load(Ordering::Acquire)
     }

@@ -4,8 +4,8 @@ use crate::support::*;
 use crate::waits::Silent;
 use mainpath_runtime::*;
 use mainpath_types::*;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -136,4 +136,37 @@ async fn only_what_ends_a_run_ends_a_hook_at_its_end() {
     hanging.runtime.send(&local(), &id("t"), &Mail::Clear).await.unwrap();
     let took = hanging.is_idle().await;
     assert!(took <= Duration::from_secs(2), "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_leaves_hooks_that_hang_at_the_end_of_a_run_a_grace_and_no_more() {
+    for hooks in [1, 3] {
+        let hanging = HangingEnd::start(Brain::steps(&[]), hooks, None).await;
+        hanging.is_called(1).await;
+        let (mut watcher, notices) =
+            (hanging.runtime.watch(&local(), &id("t"), 1), Arc::<Mutex<Vec<String>>>::default());
+        let told = Arc::clone(&notices);
+        let watching = tokio::spawn(async move {
+            while let Ok(live) = watcher.next().await {
+                if let Live::Notice(notice) = live {
+                    told.lock().unwrap().push(notice);
+                }
+            }
+        });
+        sleep(Duration::from_millis(100)).await;
+        let asked = Instant::now();
+        hanging.runtime.rest().await;
+        let took = asked.elapsed();
+        let (least, most) = (Duration::from_secs(4), Duration::from_secs(7));
+        assert!(least <= took && took <= most, "{hooks} hooks: {took:?}");
+        assert_eq!(*hanging.runtime.phase(&local(), &id("t")).borrow(), Phase::Idle);
+        assert_eq!(reasons(&hanging.place.inspect(&id("t")).await), [FinishReason::Final]);
+        sleep(Duration::from_secs(1)).await;
+        watching.abort();
+        let ended = "hooks at the end were ended before they had finished: the run was stopped, its time was up, or the process shuts down";
+        let mut notices = std::mem::take(&mut *notices.lock().unwrap());
+        // Each hook that was called says that it was ended.
+        notices.retain(|notice| !notice.starts_with("the hook guard"));
+        assert_eq!(notices, [ended]);
+    }
 }

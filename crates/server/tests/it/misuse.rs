@@ -302,6 +302,34 @@ async fn a_stop_ends_a_hook_that_hangs_at_the_end_of_a_run() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_shutdown_leaves_hooks_at_the_end_of_the_runs_of_all_tenants_one_grace() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("work")).unwrap();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let at = listener.local_addr().unwrap();
+    let script = dir.path().join("done.toml");
+    std::fs::write(&script, "[[turn]]\ntext = \"Done.\"\n").unwrap();
+    let model = format!("scripted:{}", script.display());
+    let hook = format!("[[hooks]]\nname = \"guard\"\nurl = \"http://{at}/\"\non = [\"run_end\"]\ntimeout = \"10m\"\n");
+    for home in ["home", "home/tenants/acme"] {
+        configured(&dir.path().join(home), &format!("model = {model:?}\n{hook}"));
+    }
+    let place = Place::again(dir, |settings| settings.rest = Duration::from_secs(60)).await;
+    let body = json!({"task": "Do it.", "model": model}).to_string();
+    let mut connections = Vec::new();
+    for key in [vec![place.bearer()], with_key(&place, "a", &[Scope::Run, Scope::Approve], "acme")] {
+        let answer = place.ask("POST", "/api/traces", &key, &body).await;
+        assert_eq!(answer.status, 202, "{}", answer.body);
+        let called = tokio::time::timeout(Duration::from_secs(20), listener.accept()).await;
+        connections.push(called.expect("the hook is called").unwrap());
+    }
+    let asked = std::time::Instant::now();
+    place.end().await;
+    let took = asked.elapsed();
+    assert!(Duration::from_secs(4) <= took && took < Duration::from_secs(9), "{took:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn arguments_that_a_rule_denies_are_refused_before_anything_is_decided() {
     let place = Place::start().await;
     let trace = place.run(WRITES).await;
