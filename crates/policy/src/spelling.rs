@@ -8,7 +8,7 @@ use crate::{ToolNameError, ToolNames};
 pub fn narrow_words(pattern: &str) -> Option<NarrowPattern> {
     let (tool, words) = pattern.strip_suffix(')')?.split_once('(')?;
     let names: ToolNames = tool.parse().ok()?;
-    let begins = words.strip_suffix('*').filter(|words| !words.contains(['\'', '"', '\\']))?;
+    let begins = words.strip_suffix('*').filter(|words| !words.contains(['\'', '"', '\\', ',']))?;
     let (plain, colon) = begins.strip_suffix(':').map_or((begins, ""), |plain| (plain, ":"));
     let last = plain.rsplit(char::is_whitespace).next().unwrap_or_default();
     // With several words, a dot or a slash is one of a file, and a joint begins a name.
@@ -69,6 +69,7 @@ mod tests {
             "bash(rm)",
             "bash(r*m*)",
             "bash(git *push*)",
+            "bash(git push:*, rm:*)",
             "(",
         ] {
             assert_eq!(narrow_words(clear), None, "{clear}");

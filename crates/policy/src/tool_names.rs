@@ -3,7 +3,7 @@
 use crate::glob::{Glob, GlobError};
 use crate::narrow_pattern::NarrowPattern;
 use crate::pattern::OWN_TOOLS;
-use mainpath_types::{MCP_TOOLS, TOOL_ALIASES, own_tool_name};
+use mainpath_types::{MCP_TOOLS, TOOL_ALIASES, foreign_tool_name, own_tool_name};
 use std::str::FromStr;
 
 /// A tool's name or alias, or a pattern for names such as `mcp__github__*`, as rules have it.
@@ -106,7 +106,7 @@ impl ToolNames {
         let near = known.into_iter().chain(TOOL_ALIASES.iter().map(|(alias, _)| *alias));
         let (distance, name) = near.map(|name| (strsim::damerau_levenshtein(name, &self.text), name)).min()?;
         let most = if self.text.len() < 5 { 1 } else { 2 };
-        (distance <= most).then_some(name)
+        if distance <= most { Some(name) } else { foreign_tool_name(&self.text) }
     }
 
     /// Whether it may mean a tool whose name begins like this.
@@ -170,6 +170,8 @@ mod tests {
         }
         let wrong = |text: &str| names(text).check(["process_stop"]).unwrap_err().to_string();
         assert_eq!(wrong("bsh"), "there is no tool \"bsh\"; did you mean \"bash\"?");
+        assert_eq!(wrong("WebSearch"), "there is no tool \"WebSearch\"; did you mean \"web_search\"?");
+        assert_eq!(wrong("Read"), "there is no tool \"Read\"; did you mean \"read\"?");
         assert_eq!(wrong("proces_stop"), "there is no tool \"proces_stop\"; did you mean \"process_stop\"?");
         assert_eq!(
             wrong("nosuch"),

@@ -94,6 +94,36 @@ pub const TOOL_ALIASES: [(&str, &str); 9] = [
     ("execute_bash", "bash"),
 ];
 
+/// What other programs, such as Claude Code and Cursor, call tools that Mainpath has. Models and rules do not ask for tools by these names.
+const FOREIGN_TOOL_NAMES: [(&str, &str); 21] = [
+    ("Agent", "agent"),
+    ("AskUserQuestion", "ask_human"),
+    ("Bash", "bash"),
+    ("BashOutput", "process_output"),
+    ("Edit", "edit_text_file"),
+    ("Glob", "glob"),
+    ("Grep", "grep"),
+    ("KillBash", "process_stop"),
+    ("KillShell", "process_stop"),
+    ("LS", "list_files"),
+    ("MultiEdit", "edit_text_file"),
+    ("NotebookRead", "read_text_file"),
+    ("Read", "read_text_file"),
+    ("Shell", "bash"),
+    ("Skill", "select_skills"),
+    ("Task", "agent"),
+    ("TodoRead", "goal"),
+    ("TodoWrite", "goal"),
+    ("WebFetch", "web_fetch"),
+    ("WebSearch", "web_search"),
+    ("Write", "write_text_file"),
+];
+
+/// Returns Mainpath's own name of a tool by the name that another program has for it; `None` if none has this name.
+pub fn foreign_tool_name(name: &str) -> Option<&'static str> {
+    FOREIGN_TOOL_NAMES.iter().find(|(foreign, _)| *foreign == name).map(|(_, own)| *own)
+}
+
 /// A tool's own name, be it asked for by an alias. A name that is no alias is its own.
 pub fn own_tool_name(name: &str) -> &str {
     TOOL_ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, own)| own)

@@ -284,6 +284,29 @@ fn a_rule_of_which_less_holds_than_it_looks_like_is_pointed_out() {
 }
 
 #[test]
+fn a_rule_in_the_spelling_of_another_program_is_refused_on_the_command_line_and_in_files() {
+    let (place, server) = (Place::new(), scripted(vec![Answer::text("Never asked.")]));
+    let file = place.home.join("policy.toml");
+    for (rule, own) in [
+        ("bash(git push:*, rm:*)", "write bash(git push *) and bash(rm *), one rule for each"),
+        ("Bash(npm run test:*)", "write bash(npm run test *)"),
+        ("Bash(git *)", "write bash(git *)"),
+        ("Read(./.env)", "write read(./.env)"),
+        ("WebFetch(domain:example.com)", "write web_fetch(*://example.com)"),
+    ] {
+        place.run_on(&server, &["--deny", rule, "Do it."]).fails(2, own);
+        write(&file, &format!("[[rule]]\ndecision = \"deny\"\nmatch = {rule:?}\n"));
+        let done = place.run_on(&server, &["Do it."]);
+        done.fails(1, own);
+        assert!(done.err.contains(&format!("{}, line 3: ", file.display())), "{done:#?}");
+        std::fs::remove_file(&file).unwrap();
+    }
+    assert_eq!((place.traces(), server.count()), (Vec::new(), 0));
+    let done = place.run_on(&server, &["--deny", "mcp__server__tool", "Do it."]);
+    assert_eq!(done.code, 0, "{done:#?}");
+}
+
+#[test]
 fn a_rule_that_is_wrong_is_named_before_anything_is_begun() {
     let place = Place::new();
     let server = scripted(vec![Answer::text("Never asked.")]);

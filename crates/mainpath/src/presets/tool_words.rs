@@ -4,31 +4,7 @@
 
 use super::preset::{Preset, Remark};
 use mainpath_policy::{Folders, Policy, RuleProblem, ToolNameError, ToolNames};
-use mainpath_types::{Decision, MCP_TOOLS, own_tool_name};
-
-/// What other programs call tools that there are here.
-const OTHERS: [(&str, &str); 20] = [
-    ("Agent", "agent"),
-    ("AskUserQuestion", "ask_human"),
-    ("Bash", "bash"),
-    ("BashOutput", "process_output"),
-    ("Edit", "edit_text_file"),
-    ("Glob", "glob"),
-    ("Grep", "grep"),
-    ("KillBash", "process_stop"),
-    ("KillShell", "process_stop"),
-    ("LS", "list_files"),
-    ("MultiEdit", "edit_text_file"),
-    ("NotebookRead", "read_text_file"),
-    ("Read", "read_text_file"),
-    ("Skill", "select_skills"),
-    ("Task", "agent"),
-    ("TodoRead", "goal"),
-    ("TodoWrite", "goal"),
-    ("WebFetch", "web_fetch"),
-    ("WebSearch", "web_search"),
-    ("Write", "write_text_file"),
-];
+use mainpath_types::{Decision, MCP_TOOLS, foreign_tool_name, own_tool_name};
 
 /// What other programs have and Mainpath has not.
 const NOT_HERE: [&str; 18] = [
@@ -87,8 +63,7 @@ pub(super) fn add(preset: &mut Preset, word: &Word<'_>, known: &[String]) -> Res
         }
         return Ok(Some(remark(format!("there is no tool like {name} here; left out"))));
     }
-    let other = OTHERS.iter().find(|(other, _)| *other == name).map(|(_, own)| *own);
-    let own = match other {
+    let own = match foreign_tool_name(name) {
         Some(own) => own.to_string(),
         // A server of Claude Code stands for all its tools.
         None if name.starts_with(MCP_TOOLS) && name.matches("__").count() == 1 => format!("{name}__*"),

@@ -70,6 +70,19 @@ async fn a_rule_of_an_agent_in_another_program_s_spelling_is_an_error_with_what_
         assert_eq!((error.kind(), error.field()), (ErrorKind::Invalid, Some(field)), "{error}");
         assert!(error.message().contains("with any arguments write "), "{error}");
     }
+    for (rule, own) in [
+        ("bash(git push:*, rm:*)", "write bash(git push *) and bash(rm *), one rule for each"),
+        ("Bash(git *)", "write bash(git *)"),
+        ("Read(./.env)", "write read(./.env)"),
+        ("WebFetch(domain:example.com)", "write web_fetch(*://example.com)"),
+    ] {
+        let error = agent().deny(rule).start("Do it.").await.err().expect("the rule is refused");
+        assert_eq!((error.kind(), error.field()), (ErrorKind::Invalid, Some("rules.deny")), "{error}");
+        assert!(error.message().ends_with(own), "{error}");
+        let file = format!("[[rule]]\ndecision = \"deny\"\nmatch = {rule:?}\n");
+        let error = Host::builder().in_memory().rules("mine", &file).build().await.expect_err("the rules are refused");
+        assert!(error.message().ends_with(own), "{error}");
+    }
     // What may be meant is only pointed out.
     let narrow = agent().deny("bash(rm*)").deny("bash(ls *)");
     let hint = "bash(rm*) is compared with a single word that begins with \"rm\", so it does not fit `rm x`; with any arguments write bash(rm *)";

@@ -39,6 +39,14 @@ pub enum PatternError {
         /// The nearest name of a tool.
         meant: &'static str,
     },
+    /// It names its tool as another program does.
+    #[error("the rule {text:?} is in the spelling of another program; write {instead}")]
+    Foreign {
+        /// The pattern.
+        text: String,
+        /// The patterns that mean the same here.
+        instead: String,
+    },
     /// One of its words has a wildcard that cannot be read.
     #[error(transparent)]
     Glob(#[from] GlobError),
@@ -118,6 +126,9 @@ pub enum NeverMatches {
         /// The program.
         program: String,
     },
+    /// It lists several commands.
+    #[error("a pattern is about one command; write {0}")]
+    List(String),
     /// The program is a word of the shell.
     #[error("{0:?} is a word of the shell, not a program; write a rule for the command after it")]
     Keyword(String),

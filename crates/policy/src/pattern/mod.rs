@@ -7,6 +7,7 @@ mod argument;
 mod command;
 mod error;
 mod fit;
+mod foreign;
 mod path;
 mod possible;
 mod seen;
@@ -69,8 +70,10 @@ enum What {
 }
 
 impl Pattern {
-    /// Reads a pattern. Errors: what is wrong with it, in words for its author; also if no call can fit it.
+    /// Reads a pattern. Errors: what is wrong with it, in words for its author; also if no call can fit it, or if it names its tool as another
+    /// program does.
     pub fn parse(text: &str, folders: &Folders) -> Result<Pattern, PatternError> {
+        foreign::check(text.trim())?;
         let pattern = Pattern::recorded(text, folders)?;
         if let Some((name, rest)) = text.trim().split_once('(') {
             let inner = rest.strip_suffix(')').unwrap_or_default().trim();

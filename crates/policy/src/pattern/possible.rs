@@ -1,6 +1,7 @@
 //! Patterns that no call can match. The error states what to write instead.
 
 use super::error::NeverMatches;
+use super::foreign::commands;
 
 /// Tools of Mainpath's own that have neither files nor commands nor addresses: only their arguments can be compared.
 const OF_ARGUMENTS: [&str; 10] = [
@@ -51,6 +52,9 @@ fn command(written: &str, inner: &str) -> Result<(), NeverMatches> {
             }
             _ => NeverMatches::Variable { written, command: rest.into() },
         });
+    }
+    if words.iter().any(|word| word.ends_with("*,")) {
+        return Err(NeverMatches::List(commands(written, inner)));
     }
     if let (Some(program), [_]) = (first.strip_suffix(":*").filter(|program| !program.is_empty()), words.as_slice()) {
         return Err(NeverMatches::Colon { written: written.into(), program: program.into() });

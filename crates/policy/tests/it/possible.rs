@@ -47,6 +47,11 @@ fn a_rule_that_no_call_can_fit_is_refused_with_what_to_write() {
         ("bash(echo `date`)", "a command inside another"),
         ("bash(git:*)", "write bash(git *)"),
         ("execute_bash(./deploy.sh:*)", "write execute_bash(./deploy.sh *)"),
+        ("bash(git push:*, rm:*)", "one command; write bash(git push *) and bash(rm *), one rule for each"),
+        (
+            "execute_bash(git:*, rm -rf *,ls)",
+            "execute_bash(git *) and execute_bash(rm -rf *) and execute_bash(ls), one",
+        ),
         ("bash(if *)", "\"if\" is a word of the shell"),
         ("execute_bash(for x in *)", "\"for\" is a word of the shell"),
         ("sandbox(a && b)", "no command contains"),
@@ -57,6 +62,55 @@ fn a_rule_that_no_call_can_fit_is_refused_with_what_to_write() {
         let told = refused(rule).unwrap_or_default();
         assert!(told.contains("can never match: ") && told.contains(hint), "{rule}: {told}");
     }
+}
+
+#[test]
+fn a_rule_in_the_spelling_of_another_program_is_refused_everywhere_with_what_to_write() {
+    for (rule, own) in [
+        ("Bash", "bash"),
+        ("Bash(*)", "bash"),
+        ("Bash(git *)", "bash(git *)"),
+        ("Bash(npm run test:*)", "bash(npm run test *)"),
+        ("Bash(git push:*, rm:*)", "bash(git push *) and bash(rm *), one rule for each"),
+        ("Shell(git)", "bash(git *)"),
+        ("Read", "read(**)"),
+        ("Read(./.env)", "read(./.env)"),
+        ("Read(//etc/passwd)", "read(/etc/passwd)"),
+        ("Read(/src/**)", "read(src/**)"),
+        ("Read(~/.ssh/**)", "read(~/.ssh/**)"),
+        ("Edit(docs/**)", "write(docs/**)"),
+        ("Write", "write(**)"),
+        ("MultiEdit(*)", "write(**)"),
+        ("Grep", "grep"),
+        ("WebFetch", "web_fetch"),
+        ("WebFetch(domain:*)", "web_fetch"),
+        ("WebFetch(domain:example.com)", "web_fetch(*://example.com)"),
+        ("WebFetch(domain:*.example.com)", "web_fetch(*://*.example.com)"),
+        ("WebSearch", "web_search"),
+        ("Task(Explore)", "agent(agent_type=Explore)"),
+        ("Mcp(github:create_issue)", "mcp__github__create_issue"),
+    ] {
+        let told = format!("the rule {rule:?} is in the spelling of another program; write {own}");
+        assert_eq!(refused(rule), Some(told.clone()), "{rule}");
+        let file = format!("[[rule]]\ndecision = \"deny\"\nmatch = {rule:?}\n");
+        let of_file = Policy::new(folders()).add_file(Layer::User, "policy.toml", &file).unwrap_err();
+        assert_eq!(of_file.to_string(), format!("policy.toml, line 3: {told}"));
+        for own in own.trim_end_matches(", one rule for each").split(" and ") {
+            assert_eq!(refused(own), None, "{own}");
+        }
+        let recorded = Policy::new(folders()).reading_recorded().add_rule(Decision::Deny, rule);
+        let misspelt = recorded.err().map(|error| error.to_string()).is_none_or(|told| told.contains("did you mean"));
+        assert!(misspelt, "{rule}");
+    }
+    for same in ["mcp__github__create_issue", "mcp__github__*", "mcp__github__create_issue(title=x)"] {
+        assert_eq!(refused(same), None, "{same}");
+    }
+    let fetch = |url: &str| {
+        let rules = bare(&["deny web_fetch(*://example.com)", "allow web_fetch"]);
+        verdict(&rules, &call(&format!("web_fetch({url})"))).0
+    };
+    let of = ["https://example.com/a", "http://example.com:8080", "https://other.example"].map(fetch);
+    assert_eq!(of, [Decision::Deny, Decision::Deny, Decision::Allow]);
 }
 
 #[test]
