@@ -74,7 +74,8 @@ struct Known {
 
 impl Mcp {
     /// Connects to all servers, at once, and puts their tools into `registry`. Waits for the slowest. `is_trusted` says
-    /// whether one may start; `notice` hears of what people should know, a line each.
+    /// whether one may start; `notice` hears of what people should know, a line each: also, once, which servers have not answered after
+    /// [`Times::slow_start`](crate::Times::slow_start).
     pub async fn start(
         registry: Tools,
         Servers { servers, .. }: Servers,
@@ -83,7 +84,7 @@ impl Mcp {
         is_trusted: &(dyn Fn(&Configured) -> bool + Sync),
         notice: impl Fn(&str) + Send + Sync + 'static,
     ) -> Mcp {
-        let redact = Arc::clone(&around.redact);
+        let (redact, slow_start) = (Arc::clone(&around.redact), around.times.slow_start);
         let mut states: Vec<ServerState> = Vec::new();
         let mut used: Vec<(usize, Arc<Server>)> = Vec::new();
         for configured in servers {
@@ -108,15 +109,30 @@ impl Mcp {
                 move |line| notice(&redact(line))
             }),
         });
-        let mut tasks = tokio::task::JoinSet::new();
+        let (mut tasks, mut waiting) = (tokio::task::JoinSet::new(), BTreeSet::new());
         for (place, (at, server)) in used.into_iter().enumerate() {
+            waiting.insert(at);
             let shared = Arc::clone(&shared);
             tasks.spawn(async move { (at, shared.first(place, &server).await) });
         }
-        while let Some(done) = tasks.join_next().await {
+        let mut slow = std::pin::pin!(tokio::time::sleep(slow_start));
+        let mut is_told = false;
+        loop {
+            let done = tokio::select! {
+                done = tasks.join_next() => done,
+                () = &mut slow, if !is_told => {
+                    is_told = true;
+                    let names = waiting.iter().filter_map(|at: &usize| states.get(*at));
+                    let names: Vec<String> = names.map(|server| crate::clean::line(&server.name, 40)).collect();
+                    (shared.notice)(&format!("waiting for MCP servers that have not answered yet: {}", names.join(", ")));
+                    continue;
+                }
+            };
+            let Some(done) = done else { break };
             if let Ok((at, state)) = done
                 && let Some(entry) = states.get_mut(at)
             {
+                waiting.remove(&at);
                 entry.state = match state {
                     State::Failed(why) => State::Failed(redact(&why)),
                     other => other,

@@ -50,11 +50,17 @@ pub struct Times {
     pub life_sign: Duration,
     /// However often a server says that its lists have changed, they are read once in this time.
     pub between_lists: Duration,
+    /// After this time of waiting for servers that start, the caller is told which of them have not answered.
+    pub slow_start: Duration,
 }
 
 impl Default for Times {
     fn default() -> Self {
-        Times { life_sign: Duration::from_secs(5), between_lists: Duration::from_secs(1) }
+        Times {
+            life_sign: Duration::from_secs(5),
+            between_lists: Duration::from_secs(1),
+            slow_start: Duration::from_secs(2),
+        }
     }
 }
 

@@ -402,6 +402,39 @@ fn a_signal_ends_the_wait_for_servers_that_start() {
 }
 
 #[test]
+fn every_command_that_waits_for_servers_names_them_and_ends_at_once_when_interrupted() {
+    let commands: [&[&str]; 7] = [
+        &["run", "-m", "scripted:none.toml", "Do it."],
+        &["serve", "--address", "127.0.0.1:0"],
+        &["mcp", "serve"],
+        &["mcp", "list"],
+        &["mcp", "call", "mute", "do"],
+        &["mcp", "list", "--json"],
+        &["agent-core", "--mcp"],
+    ];
+    let started: Vec<(&[&str], Place, Process)> = commands
+        .into_iter()
+        .map(|args| {
+            let place = with_silent_server();
+            std::fs::write(place.work.join("none.toml"), "[[turn]]\nfinal = \"Done.\"\n").unwrap();
+            let process = Process::start(place.command(args));
+            (args, place, process)
+        })
+        .collect();
+    for (args, place, mut process) in started {
+        wait_until(&format!("{args:?}: the server starts"), || !place.tools().is_empty());
+        std::thread::sleep(Duration::from_secs(3));
+        let asked = Instant::now();
+        process.signal(Signal::INT);
+        let (done, took) = (process.end(), asked.elapsed());
+        place.quiet();
+        let told = done.err.matches("! waiting for MCP servers that have not answered yet: mute\n").count();
+        assert_eq!((done.code, told), (130, 1), "{args:?}: {done:#?}");
+        assert!(took < Duration::from_secs(10), "{args:?}: {took:?}");
+    }
+}
+
+#[test]
 fn an_interrupt_ends_the_wait_for_servers_of_a_conversation() {
     let (place, server) = (with_silent_server(), scripted(vec![]));
     let (program, model) = ([env!("CARGO_BIN_EXE_mainpath")], server.model());

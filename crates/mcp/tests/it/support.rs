@@ -44,7 +44,9 @@ impl World {
     }
 
     pub async fn in_folder(folder: tempfile::TempDir, config: &str) -> World {
-        World::within(Times::default(), folder, config).await
+        // Some of the servers are slow to start.
+        let slow_start = Duration::from_secs(3_600);
+        World::within(Times { slow_start, ..Times::default() }, folder, config).await
     }
 
     pub async fn within(times: Times, folder: tempfile::TempDir, config: &str) -> World {
