@@ -6,9 +6,10 @@ use crate::exit::{Exit, Failure, logs};
 use crate::runs::settle::settle;
 use crate::runs::task::read_all;
 use crate::traces::allow::{in_a_line, leads};
-use crate::traces::asked::{approve_command, lacks, line, names, what, whole_of};
+use crate::traces::asked::{lacks, line, names, what, whole_of};
 use crate::traces::forget::forget_said;
 use crate::traces::which::{surely, waiting, waiting_elsewhere};
+use crate::ui::decision_commands::approve_command;
 use crate::ui::out::{out, queued};
 use crate::ui::person::person_only;
 use crate::ui::prompt::{Said, understand};
@@ -101,6 +102,7 @@ pub async fn stop(args: OneTrace) -> Result<Exit, Failure> {
     let on = App::for_sending(&logs)?.host.trace(&trace).await?;
     match on.stop_run().await? {
         Stopping::AtCheckpoint => out(&format!("{trace} stops at the next checkpoint"))?,
+        Stopping::EndHooks => out(&format!("the run of {trace} has ended; ending the hooks at its end"))?,
         Stopping::Done => out(&format!("{trace} has stopped"))?,
         Stopping::Queued => queued(&trace)?,
     }
@@ -337,8 +339,10 @@ async fn chosen(
         CallChoice::One(one) => return Ok((trace, *one)),
         CallChoice::Several(calls) => {
             let how = if calls.iter().any(DecidableCall::is_over) { "were denied" } else { "wait" };
-            let names = names(&calls);
-            return Err(Failure::usage(format!("several calls of {trace} {how}: {names}; choose one with --call")));
+            let is_by_person = |call: &DecidableCall| call.standing == CallStanding::Over { by_person: true };
+            let reopen = if calls.iter().any(is_by_person) { ", and with --reopen if a person denied it" } else { "" };
+            let (names, choose) = (names(&calls), format!("choose one with --call{reopen}"));
+            return Err(Failure::usage(format!("several calls of {trace} {how}: {names}; {choose}")));
         }
         CallChoice::Nothing => {
             return Err(Failure::error(format!(

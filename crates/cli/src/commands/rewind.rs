@@ -15,7 +15,7 @@ use mainpath::Next;
 use mainpath::agent::Task;
 use mainpath::spec_of;
 use mainpath::store::ReadLog;
-use mainpath::types::Seq;
+use mainpath::types::{Seq, TraceId};
 
 /// `mainpath rewind`
 #[derive(Args, Debug)]
@@ -163,33 +163,51 @@ pub async fn fork(args: ForkArgs) -> Result<Exit, Failure> {
     check_named(&app, &log, args.task.as_deref())?;
     let (task, whole) = (args.task, app.host.trace(&from).await?);
     let new = whole.fork(at).await?.id().clone();
-    before_going_on(&app, &new, of, at, args.files, args.output.json).await?;
-    // Past the results of its calls, if it made any.
-    let head = app.logs.read(&new).await?.1.tree.head.unwrap_or(Seq(0));
-    let why =
-        if head == at { String::new() } else { format!(", because #{at} made calls and their results belong to it") };
-    if args.no_run {
-        eprintln!(
-            "forked {from} at #{head}{why}; continue with mainpath run --trace {new} \"TASK\", or mainpath regenerate {new}"
-        );
-        out(new.as_str())?;
-        return Ok(Exit::Ok);
-    }
-    if !args.output.json {
-        let again =
-            if task.is_none() { "; no task given, so the model answers again (--no-run only copies)" } else { "" };
-        eprintln!("mainpath: forked {from} at #{head}{why}{again}");
-    }
-    let said = match task {
-        Some(task) => Outgoing::new(Next::Message(Task::new(task)), &args.agent),
-        // Past the results of its calls, if it made any. Calls are approved as in the run that is forked.
-        None => {
-            let mut said = Outgoing::same_task(Next::Again(at), &args.agent);
-            said.approvals = said.approvals.or(whole.approvals_of(at).await?);
-            said
+    let (created, state, _) = app.logs.read(&new).await?;
+    let done = async {
+        before_going_on(&app, &new, of, at, args.files, args.output.json).await?;
+        // Past the results of its calls, if it made any.
+        let head = state.tree.head.unwrap_or(Seq(0));
+        let why = match head == at {
+            true => String::new(),
+            false => format!(", because #{at} made calls and their results belong to it"),
+        };
+        if args.no_run {
+            eprintln!("forked {from} at #{head}{why}; {}", continue_fork(&new));
+            out(new.as_str())?;
+            return Ok(Exit::Ok);
         }
+        let again = match task {
+            None => "; no task given, so the model answers again (--no-run only copies)",
+            Some(_) => "",
+        };
+        // Also with --json: a signal can end the process before the first event.
+        eprintln!("mainpath: forked {from} at #{head} as {new}{why}{again}");
+        let said = match task {
+            Some(task) => Outgoing::new(Next::Message(Task::new(task)), &args.agent),
+            // Past the results of its calls, if it made any. Calls are approved as in the run that is forked.
+            None => {
+                let mut said = Outgoing::same_task(Next::Again(at), &args.agent);
+                said.approvals = said.approvals.or(whole.approvals_of(at).await?);
+                said
+            }
+        };
+        go_on(&app, &new, &args.agent, &args.output, said).await
     };
-    go_on(&app, &new, &args.agent, &args.output, said).await
+    let failure = match done.await {
+        Ok(exit) => return Ok(exit),
+        Err(failure) => failure,
+    };
+    if app.logs.read(&new).await?.0.head > created.head {
+        return Err(failure);
+    }
+    let message = format!("{}; the fork {new} was created: {}", failure.message, continue_fork(&new));
+    Err(Failure { message, ..failure })
+}
+
+/// What continues a fork that nothing was run in.
+fn continue_fork(new: &TraceId) -> String {
+    format!("continue with mainpath run --trace {new} \"TASK\", or mainpath regenerate {new}")
 }
 
 /// Checks a new task for a trace. Errors: it begins with the `/NAME` of a skill or command that does not exist.

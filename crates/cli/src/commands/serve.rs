@@ -125,8 +125,14 @@ impl Served {
         if running.is_empty() {
             return;
         }
-        let runs = if running.len() == 1 { "a run".into() } else { format!("{} runs", running.len()) };
-        eprintln!("mainpath: stopping {runs} at the next checkpoint; {again} stops at once");
+        let runs = |n: usize| if n == 1 { "a run".into() } else { format!("{n} runs") };
+        let (ending, open): (Vec<&Trace>, Vec<&Trace>) = running.iter().partition(|trace| trace.is_calling_end_hooks());
+        if !open.is_empty() {
+            eprintln!("mainpath: stopping {} at the next checkpoint; {again} stops at once", runs(open.len()));
+        }
+        if !ending.is_empty() {
+            eprintln!("mainpath: ending the hooks at the end of {}; {again} leaves at once", runs(ending.len()));
+        }
         for trace in &running {
             if let Err(error) = trace.stop().await {
                 eprintln!("! {} cannot be stopped: {}", trace.id(), one_line(error.message()));
@@ -144,7 +150,7 @@ impl Served {
             () = ends => {}
             _ = signals.next() => {}
         }
-        running.iter().for_each(|trace| eprintln!("mainpath: continue with mainpath resume {}", trace.id()));
+        open.iter().for_each(|trace| eprintln!("mainpath: continue with mainpath resume {}", trace.id()));
     }
 
     async fn stands(&self, trace: &Trace) -> Result<Value, Error> {

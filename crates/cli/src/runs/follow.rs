@@ -216,14 +216,26 @@ impl<'a> Follow<'a> {
         Ok(())
     }
 
-    /// The first Ctrl-C, SIGTERM or SIGHUP stops at the next checkpoint, the second ends at once. `again` is what to do for that.
+    /// The first Ctrl-C, SIGTERM or SIGHUP stops at the next checkpoint, or ends the hooks after the run. The second ends at once. `again` is
+    /// what to do for that.
     async fn stop(&mut self, again: &str) -> Result<Option<Exit>, Failure> {
         self.stops += 1;
-        if self.stops > 1 || self.asked.is_some() {
-            self.say(&format!("interrupted; continue with mainpath resume {}", self.trace));
-            return Ok(Some(Exit::Interrupted));
+        let trace = &self.trace;
+        let (says, exit) = match (self.stops > 1 || self.asked.is_some(), self.of.is_calling_end_hooks()) {
+            (false, false) => (format!("stopping at the next checkpoint; {again} stops at once"), None),
+            (false, true) => (format!("the run has ended; ending the hooks at its end; {again} leaves at once"), None),
+            (true, false) => (format!("interrupted; continue with mainpath resume {trace}"), Some(Exit::Interrupted)),
+            (true, true) => (
+                format!(
+                    "left before the hooks at the end of the run had ended; to see the answer: mainpath show {trace}"
+                ),
+                Some(Exit::Interrupted),
+            ),
+        };
+        self.say(&says);
+        if exit.is_some() {
+            return Ok(exit);
         }
-        self.say(&format!("stopping at the next checkpoint; {again} stops at once"));
         self.of.stop().await?;
         Ok(None)
     }

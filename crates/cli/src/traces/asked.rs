@@ -1,10 +1,11 @@
 //! Calls that wait for a person's decision, in words.
 
 use crate::traces::taking::lines;
+use crate::ui::decision_commands::{approval, approve_command};
 use crate::ui::text::{gist, one_line};
 use crate::ui::whole::whole;
 use mainpath::trace::{CallStanding, DecidableCall, SettledCall};
-use mainpath::types::{CallId, Spec, TraceId, format_time};
+use mainpath::types::{Spec, TraceId, format_time};
 
 /// Returns a call in a few words: its tool, and what it is about.
 pub fn what(call: &DecidableCall) -> String {
@@ -31,7 +32,7 @@ pub fn names(calls: &[DecidableCall]) -> String {
 /// Returns the line about an undecided call of a trace that a process drives, where a person may be asked at its terminal.
 pub fn driven_line(call: &DecidableCall, trace: &TraceId) -> Option<String> {
     let (id, what) = (call.call, what(call));
-    let how = format!("at its terminal, or mainpath approve {trace} --call {id}");
+    let how = format!("at its terminal, or {}", approval(trace, Some(id), false));
     (call.standing == CallStanding::Open).then(|| format!("call {id} ({what}) needs approval: {how}"))
 }
 
@@ -76,9 +77,11 @@ pub fn line(call: &DecidableCall, trace: &TraceId) -> String {
         CallStanding::Settled(SettledCall::Reopened { as_call: Some(made) }) => {
             format!("{stands}, and ran as call {made}")
         }
-        CallStanding::Approved | CallStanding::Denied | CallStanding::Settled(SettledCall::Reopened { .. }) => {
-            format!("{stands}; {then}")
+        // Only a denial that the run has read can be undone.
+        CallStanding::Denied => {
+            format!("{stands}; {then}; to run it after all, after that: {}", approve_command(trace, id, true))
         }
+        CallStanding::Approved | CallStanding::Settled(SettledCall::Reopened { .. }) => format!("{stands}; {then}"),
         CallStanding::Settled(_) => stands,
     }
 }
@@ -88,20 +91,6 @@ pub fn lacks(call: &DecidableCall, trace: &TraceId, spec: Option<&Spec>) -> Stri
     let (id, tool) = (call.call, call.tool.as_deref().unwrap_or_default());
     let how = with_tool(trace, spec, tool);
     format!("call {id} was denied because {} is not among the tools of this run; to add it: {how}", one_line(tool))
-}
-
-/// The command that approves a call, and what continues the trace then. `by_person`: a person has denied the call.
-pub fn approve_command(trace: &TraceId, call: CallId, by_person: bool) -> String {
-    let reopen = if by_person { " --reopen" } else { "" };
-    format!("mainpath approve {trace} --call {call}{reopen}{}", and_resume(trace))
-}
-
-/// The command that continues a trace after a decision. A trace of another machine continues there by itself.
-pub fn and_resume(trace: &TraceId) -> String {
-    match trace.elsewhere() {
-        Some(_) => String::new(),
-        None => format!(" && mainpath resume {}", trace.root()),
-    }
 }
 
 /// The command that gives a trace one more tool.

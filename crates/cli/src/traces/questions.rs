@@ -1,6 +1,7 @@
 //! Questions that wait for a person's answer, in words.
 
-use crate::traces::asked::{and_resume, call_in_words};
+use crate::traces::asked::call_in_words;
+use crate::ui::decision_commands::and_resume;
 use crate::ui::text::{one_line, short};
 use crate::ui::told::unsent;
 use mainpath::tools::AskHumanArgs;

@@ -1,6 +1,6 @@
 //! Why a run has ended without an answer, and the commands that help.
 
-use crate::traces::asked::approve_command;
+use crate::ui::decision_commands::approve_command;
 use crate::ui::text::{money, number, one_line, plain};
 use mainpath::types::{FinishReason, TraceId};
 use mainpath::{Advice, RequestLimit};

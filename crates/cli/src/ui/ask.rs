@@ -2,9 +2,9 @@
 
 use crate::exit::{Exit, Failure};
 use crate::runs::follow::Follow;
-use crate::traces::asked::and_resume;
 use crate::traces::questions::{gist, lines, read, unanswered};
 use crate::traces::wanted::CallAt;
+use crate::ui::decision_commands::and_resume;
 use crate::ui::say::tell;
 use crate::ui::text::span;
 use mainpath::runtime::Mail;

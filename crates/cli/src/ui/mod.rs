@@ -7,6 +7,7 @@ pub mod say;
 pub mod advice;
 pub mod ask;
 pub mod beside;
+pub mod decision_commands;
 pub mod echo;
 pub mod junit;
 pub mod line_out;

@@ -1,5 +1,6 @@
 //! A run as it happens: text and tool lines for people, or event lines for programs.
 
+use crate::ui::decision_commands::approve_command;
 use crate::ui::echo::Echo;
 use crate::ui::line_out::LineOut;
 use crate::ui::preview::Preview;
@@ -359,9 +360,7 @@ impl Printer {
                         let trace = &self.projector.state().trace;
                         // The words are for the model as well, which has no terminal.
                         let how = match verdict.rule == HEADLESS {
-                            true => format!(
-                                "{reason} To approve it: mainpath approve {trace} --call {call} && mainpath resume {trace}"
-                            ),
+                            true => format!("{reason} To approve it: {}", approve_command(trace, call, false)),
                             false => reason.to_string(),
                         };
                         self.line("✗", &format!("denied by {}: {how}", verdict.rule));

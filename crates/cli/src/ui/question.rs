@@ -4,7 +4,8 @@ use crate::commands::control::fits;
 use crate::exit::{Exit, Failure};
 use crate::runs::follow::Follow;
 use crate::traces::allow::{in_a_line, leads, offered, why};
-use crate::traces::asked::{and_resume, what, whole_of};
+use crate::traces::asked::{what, whole_of};
+use crate::ui::decision_commands::{and_resume, approval};
 use crate::traces::wanted::{Asks, CallAt, Wanted, wanted};
 use crate::ui::prompt::{Said, understand};
 use crate::ui::say::tell;
@@ -171,11 +172,11 @@ impl Follow<'_> {
     /// Says what is to be decided where nobody can be asked.
     fn leave(&mut self, at: &CallAt, made: &DecidableCall, several: bool) {
         let CallAt { trace, call } = at;
-        let which = if several { format!(" --call {call}") } else { String::new() };
         let who = self.child_of(at).map(|child| format!(" of agent {child}")).unwrap_or_default();
         self.say(&format!(
-            "call {call}{who} ({}) needs approval: mainpath approve {trace}{which}{}",
+            "call {call}{who} ({}) needs approval: {}{}",
             what(made),
+            approval(trace, several.then_some(*call), false),
             and_resume(&self.trace)
         ));
         for line in whole_of(made) {
@@ -298,7 +299,8 @@ impl Follow<'_> {
             },
             Said::Later => {
                 self.say(&format!(
-                    "left pending; decide later with mainpath approve {trace} --call {call} or mainpath deny {trace} --call {call}"
+                    "left pending; decide later with {} or mainpath deny {trace} --call {call}",
+                    approval(&trace, Some(call), false)
                 ));
                 return Ok(Some(Exit::ApprovalNeeded));
             }

@@ -236,6 +236,15 @@ fn after_a_person_denied_a_call_the_command_that_approves_it_is_offered() {
     assert_eq!(done.code, 5, "{done:#?}");
     let trace = place.trace();
     place.ok(&["deny", &trace, "Not now."]);
+    // The run is parked and has not read the denial yet.
+    let then = format!(
+        "has been denied; continue with: mainpath resume {trace}; to run it after all, after that: \
+         mainpath approve {trace} --call 2.0 --reopen && mainpath resume {trace}"
+    );
+    for args in [vec!["approve", &trace], vec!["approve", &trace, "--call", "2.0", "--reopen"]] {
+        place.run(&args).fails(1, &then);
+    }
+    assert!(place.ok(&["export", &trace]).contains(&then));
     assert_eq!(place.run(&["resume", &trace, "--park"]).code, 5);
     place.ok(&["deny", &trace, "Not now."]);
     let how = format!("mainpath approve {trace} --call 4.0 --reopen && mainpath resume {trace}");
@@ -245,6 +254,19 @@ fn after_a_person_denied_a_call_the_command_that_approves_it_is_offered() {
     place.run(&["approve", &trace, "--call", "4.0"]).fails(1, &how);
     place.ok(&["approve", &trace, "--call", "4.0", "--reopen"]);
     assert_eq!((place.run(&["resume", &trace]).code, place.text("effects").as_str()), (0, "two\n"));
+}
+
+#[test]
+fn of_several_calls_that_a_person_denied_the_option_that_undoes_that_is_named() {
+    let both = bash("echo one").and_call("bash", json!({"command": "echo two"}));
+    let (place, server) = (Place::new(), scripted(vec![both, Answer::text("Done.")]));
+    assert_eq!(place.run_on(&server, &["--park", "Do it."]).code, 5);
+    for call in ["2.0", "2.1"] {
+        place.ok(&["deny", "--call", call]);
+    }
+    assert_eq!(place.run(&["resume"]).code, 0);
+    let how = "choose one with --call, and with --reopen if a person denied it";
+    place.run(&["approve"]).fails(2, how);
 }
 
 #[test]

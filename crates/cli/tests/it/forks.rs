@@ -264,3 +264,37 @@ fn what_yes_allowed_holds_for_its_own_task_and_for_no_other() {
         assert!(done.code == 0 && place.text("effects") == format!("2\n{makes}"), "{args:?}: {done:#?}, {second}");
     }
 }
+
+#[test]
+fn a_fork_that_ends_before_its_run_begins_is_named_with_what_continues_it() {
+    for json in [false, true] {
+        let (place, _server, trace) = told();
+        place.config("[mcp.servers.mute]\ncommand = \"/bin/sleep\"\nargs = [\"600\"]\nstartup_timeout_s = 600\n");
+        let with = |rest: &[&'static str]| {
+            let json = json.then_some("--json");
+            ["fork", &trace].into_iter().chain(rest.iter().copied()).chain(json).map(String::from).collect::<Vec<_>>()
+        };
+        let limited = with(&["More.", "--timeout", "1s"]);
+        let done = place.run(&limited.iter().map(String::as_str).collect::<Vec<_>>());
+        let fork = other(&place, &trace);
+        let how = format!(
+            "so nothing was run; mainpath mcp list shows which of them does not answer; the fork {fork} was created: \
+             continue with mainpath run --trace {fork} \"TASK\", or mainpath regenerate {fork}"
+        );
+        let lines = done.err.lines().count();
+        assert_eq!((done.code, lines, done.err.contains(&how)), (4, 2, true), "{done:#?}");
+        // A signal ends the process without a word: the fork has been named before.
+        let args = with(&["Again."]);
+        let mut process = place.start(&args.iter().map(String::as_str).collect::<Vec<_>>());
+        wait_until("the server starts", || !place.tools().is_empty());
+        process.signal(rustix::process::Signal::INT);
+        let done = process.end();
+        place.quiet();
+        let second = place.traces().into_iter().find(|one| *one != trace && *one != fork).unwrap();
+        let named = format!("mainpath: forked {trace} at #4 as {second}\n");
+        assert_eq!((done.code, done.err.contains(&named)), (130, true), "{done:#?}");
+        place.config("");
+        let done = place.run(&["run", "--trace", &fork, "More."]);
+        assert_eq!((done.code, done.out.as_str()), (0, "Answer 3.\n"), "{done:#?}");
+    }
+}

@@ -93,11 +93,19 @@ fn a_stop_and_an_interrupt_end_a_hook_at_the_end_of_a_run_and_no_later_run() {
         hook_is_called(&place);
         let (asked, trace) = (Instant::now(), place.trace());
         match by_command {
-            true => assert_eq!(place.ok(&["stop", &trace]), format!("{trace} stops at the next checkpoint\n")),
+            true => {
+                let told = format!("the run of {trace} has ended; ending the hooks at its end\n");
+                assert_eq!(place.ok(&["stop", &trace]), told);
+            }
             false => process.signal(Signal::INT),
         }
         args = vec!["--trace".into(), trace, "More.".into()];
         let done = process.end();
+        let told = "mainpath: the run has ended; ending the hooks at its end; Ctrl-C again leaves at once\n";
+        assert_eq!(
+            (done.err.matches(told).count(), done.err.contains("checkpoint")),
+            (usize::from(!by_command), false)
+        );
         let took = asked.elapsed();
         assert_eq!((done.code, done.out.as_str()), (0, "Done.\n"), "{done:#?}");
         assert!(took < Duration::from_secs(10), "{took:?}");

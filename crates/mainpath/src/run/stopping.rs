@@ -25,17 +25,20 @@ impl Trace {
         }
         self.stop().await?;
         if self.is_driven().await? {
-            return Ok(Stopping::AtCheckpoint);
+            return Ok(if is_idle { Stopping::EndHooks } else { Stopping::AtCheckpoint });
         }
         self.end_stopped().await?;
         Ok(if state.run.is_some() { Stopping::Done } else { Stopping::Queued })
     }
 
+    /// Returns true while the last run has ended in the log and this process calls the hooks at its end. [`Trace::stop`] ends the hooks.
+    pub fn is_calling_end_hooks(&self) -> bool {
+        self.host().runtime().is_ending(self.host().scope(), self.id())
+    }
+
     /// Returns true if the `run_end` hooks of the last run are being called. Of another process it is only known that it drives the trace.
     async fn is_ending(&self) -> Result<bool, Error> {
-        let (runtime, scope) = (self.host().runtime(), self.host().scope());
-        let is_here = runtime.is_ending(scope, self.id());
-        Ok(is_here || !self.goes_on_here() && self.host().at(self.id()).driver().await?.is_some())
+        Ok(self.is_calling_end_hooks() || !self.goes_on_here() && self.host().at(self.id()).driver().await?.is_some())
     }
 
     /// Ends a run that was stopped and that no process drives any more, so that the stop does not apply to the run that continues the trace.

@@ -30,6 +30,8 @@ pub enum Compaction {
 pub enum Stopping {
     /// The process that drives the trace ends the run at its next checkpoint.
     AtCheckpoint,
+    /// The run had ended. The process that drives the trace ends the hooks at its end.
+    EndHooks,
     /// The run has ended.
     Done,
     /// Messages wait, and no process reads them: the stop waits behind them, and ends the run that they start.
