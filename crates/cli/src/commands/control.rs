@@ -3,11 +3,9 @@
 use crate::app::App;
 use crate::args::one::OneTrace;
 use crate::exit::{Exit, Failure, logs};
-use crate::runs::settle::settle;
 use crate::runs::task::read_all;
 use crate::traces::allow::{in_a_line, leads};
 use crate::traces::asked::{lacks, line, names, what, whole_of};
-use crate::traces::forget::forget_said;
 use crate::traces::which::{surely, waiting, waiting_elsewhere};
 use crate::ui::decision_commands::approve_command;
 use crate::ui::out::{out, queued};
@@ -17,7 +15,6 @@ use crate::ui::text::{GIST, gist, one_line, pins_went};
 use clap::{Args, ValueEnum};
 use mainpath::core::CallState;
 use mainpath::runtime::Mail;
-use mainpath::sessions::sessions;
 use mainpath::store::ReadLog;
 use mainpath::trace::{
     ApprovedFor, CallChoice, CallStanding, DecidableCall, LastingRule, Ruling, RunningCall, SettledCall, Stopping,
@@ -109,50 +106,17 @@ pub async fn stop(args: OneTrace) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// Who does what mail asks for.
-enum Told {
-    /// The process that drives the trace.
-    Driver,
-    /// This one, and it is done.
-    Here,
-}
-
-/// Sends mail to a trace, and does here what follows from it where no process drives it. Only that takes all that agents are
-/// run with; what is wrong with it is said before anything is sent.
-async fn tell(logs: &Logs, trace: &TraceId, mail: &Mail) -> Result<Told, Failure> {
-    let here = if driven_elsewhere(logs, trace)? { None } else { Some(App::open()?) };
-    let mail = logs.send(trace, mail).await?;
-    if driven_elsewhere(logs, trace)? {
-        return Ok(Told::Driver);
-    }
-    let app = here.map_or_else(App::open, Ok)?;
-    settle(&app, trace, mail).await?;
-    Ok(Told::Here)
-}
-
 /// `mainpath clear`
 pub async fn clear(args: OneTrace) -> Result<Exit, Failure> {
     let logs = logs()?;
     let trace = surely(&logs, args.trace.as_deref(), "clear").await?;
-    let (log, state, _) = logs.read(&trace).await?;
-    readable(&log)?;
-    let pins = state.goals.terms.pinned.len();
-    let said_here = state.run.is_some() || state.tree.head.is_some() || !state.queues.is_empty() || pins > 0;
-    let waits = !sessions(&logs).waiting(&trace)?.is_empty();
-    if !said_here && !waits {
-        return Err(Failure::error(format!("there is nothing to clear in {trace}")));
-    }
-    if said_here && let Told::Driver = tell(&logs, &trace, &Mail::Clear).await? {
-        // What had waited joined it when its run began.
-        forget_said(&logs, &trace, false).await;
-        out(&format!("{trace} stops its run and is then cleared"))?;
-        pins_went(&trace, pins).iter().try_for_each(|line| out(line))?;
-        return Ok(Exit::Ok);
-    }
-    // What waits for the results of calls was said before as well, and mirrors show it.
-    forget_said(&logs, &trace, waits).await;
-    out(&format!("{trace} is cleared; to start over: mainpath run --trace {trace} \"TASK\""))?;
-    pins_went(&trace, pins).iter().try_for_each(|line| out(line))?;
+    let cleared = App::for_sending(&logs)?.host.trace(&trace).await?.clear().await?;
+    cleared.unforgotten.iter().for_each(|left| eprintln!("! {}", one_line(left)));
+    out(&match cleared.at_checkpoint {
+        true => format!("{trace} stops its run and is then cleared"),
+        false => format!("{trace} is cleared; to start over: mainpath run --trace {trace} \"TASK\""),
+    })?;
+    pins_went(&trace, cleared.pins).iter().try_for_each(|line| out(line))?;
     Ok(Exit::Ok)
 }
 

@@ -9,7 +9,6 @@ pub mod go_on;
 pub mod held;
 pub mod reflect;
 pub mod rules;
-pub mod settle;
 pub mod signals;
 pub mod signed;
 pub mod start;

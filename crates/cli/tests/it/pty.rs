@@ -129,6 +129,15 @@ impl Terminal {
         }
     }
 
+    /// Waits until this holds of it.
+    pub fn until(&self, what: &str, holds: impl Fn(&Terminal) -> bool) {
+        let until = Instant::now() + LONG;
+        while !holds(self) {
+            assert!(Instant::now() < until, "waited in vain: {what}: {}", self.screen());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     /// Types this, all of it at once.
     pub fn types(&mut self, text: &str) {
         let master = self.master.as_mut().unwrap();

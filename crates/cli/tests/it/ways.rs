@@ -1,6 +1,7 @@
-//! The same action has the same outcome and the same log through the command, the server, the library and MCP.
+//! The same action has the same outcome and the same log through the command, a chat in a terminal, the server, the library and MCP.
 
 use crate::mcp_serve::Client;
+use crate::pty::Terminal;
 use crate::serving::{Served, serve};
 use crate::support::*;
 use mainpath::trace::ApprovedFor;
@@ -8,11 +9,11 @@ use mainpath::types::{CallId, Seq, TraceId};
 use mainpath::{Error, ErrorKind, Host, Run, Status, Trace};
 use serde_json::{Value, json};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
 /// An action on a run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Step {
     Start(&'static str),
     /// Starts with the recording of another trace as the model.
@@ -25,6 +26,7 @@ enum Step {
     /// Approves the call, and those like it in the trace.
     ApproveLike,
     Deny,
+    /// Ends the running call.
     Interrupt,
     Rename(&'static str),
     Reopen,
@@ -36,6 +38,9 @@ enum Step {
     Fork(u32),
     Stop,
     Compact,
+    Clear,
+    /// Approves the call and waits until it runs.
+    Begin,
     /// Waits until sent messages are read and the run ends or waits for a person.
     Rest,
 }
@@ -60,6 +65,7 @@ fn ended(answer: &str) -> Outcome {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Way {
     Command,
+    Chat,
     Server,
     Library,
     Mcp,
@@ -77,6 +83,7 @@ const TWO: &str = "[[turn]]\nfinal = \"One.\"\n[[turn]]\nfinal = \"Two.\"\n";
 const ASKS: &str = "[[turn]]\ncalls = [{ tool = \"write_text_file\", args = { path = \"b.txt\", content = \"x\" } }]\n[[turn]]\nfinal = \"The end.\"\n";
 const OVER: &str = "The recording is over. To continue, choose a model: mainpath models.";
 const AGAIN: &str = "[[turn]]\ncalls = [{ tool = \"write_text_file\", args = { path = \"b.txt\", content = \"x\" } }]\n[[turn]]\nfinal = \"The end.\"\n[[turn]]\nfinal = \"Made.\"\n";
+const SLOW: &str = "[[turn]]\ncalls = [{ tool = \"bash\", args = { command = \"echo x > begun; sleep 60\" } }]\n[[turn]]\nfinal = \"The end.\"\n";
 const QUESTION: &str = "[[turn]]\ncalls = [{ tool = \"ask_human\", args = { question = \"Which colour?\" } }]\n[[turn]]\nfinal = \"The end.\"\n";
 
 fn rows() -> Vec<Row> {
@@ -129,11 +136,6 @@ fn rows() -> Vec<Row> {
             "no rule is made of a denied call",
             ASKS,
             &[(Start("Do it."), waits.clone()), (Deny, ended("The end.")), (ApproveLike, refused.clone())],
-        ),
-        row(
-            "a call that does not run is not interrupted",
-            ASKS,
-            &[(Start("Do it."), waits.clone()), (Interrupt, refused.clone()), (Approve, ended("The end."))],
         ),
         row(
             "a trace gets a name of one line",
@@ -206,7 +208,38 @@ fn rows() -> Vec<Row> {
         row(
             "a steer, a message, a stop and a summary where nothing runs",
             TWO,
-            &[(Start("Do it."), ended("One.")), (Stop, refused.clone()), (Compact, refused)],
+            &[(Start("Do it."), ended("One.")), (Stop, refused.clone()), (Compact, refused.clone())],
+        ),
+        row(
+            "the conversation is started over",
+            TWO,
+            &[
+                (Start("Do it."), ended("One.")),
+                (Clear, Outcome::Done),
+                (Clear, refused.clone()),
+                (Resume, refused.clone()),
+                (Say("And?"), ended("One.")),
+            ],
+        ),
+        row(
+            "a waiting call goes with its conversation",
+            ASKS,
+            &[(Start("Do it."), waits.clone()), (Clear, Outcome::Done), (Approve, refused.clone())],
+        ),
+        row(
+            "a call that does not run is not interrupted",
+            ASKS,
+            &[
+                (Start("Do it."), waits.clone()),
+                (Interrupt, refused.clone()),
+                (Approve, ended("The end.")),
+                (Interrupt, refused.clone()),
+            ],
+        ),
+        row(
+            "a running call is interrupted, and the run continues",
+            SLOW,
+            &[(Start("Do it."), waits), (Begin, Outcome::Done), (Interrupt, Outcome::Done), (Rest, ended("The end."))],
         ),
     ]
 }
@@ -218,11 +251,16 @@ struct World {
     recording: String,
     trace: Option<String>,
     by: By,
+    /// A command that still runs.
+    running: Option<Process>,
+    /// How many events the log of a chat had before the last step that was typed.
+    known: usize,
 }
 
 /// The interface that carries out the steps.
 enum By {
     Command,
+    Chat(Terminal),
     Server(Served),
     Library(Box<(Runtime, Host)>),
     Mcp(Box<Client>),
@@ -243,6 +281,12 @@ impl World {
         let recording = place.trace();
         let by = match way {
             Way::Command => By::Command,
+            Way::Chat => By::Chat(Terminal::of_size(
+                (80, 160),
+                &place,
+                (&[env!("CARGO_BIN_EXE_mainpath")], &["chat", "--new"]),
+                &[],
+            )),
             Way::Server => By::Server(serve(&place)),
             Way::Library => {
                 let runtime = Runtime::new().unwrap();
@@ -253,14 +297,17 @@ impl World {
             }
             Way::Mcp => By::Mcp(Box::new(Client::of(place.command(&["mcp", "serve"])))),
         };
-        World { place, model, recording, trace: None, by }
+        World { place, model, recording, trace: None, by, running: None, known: 0 }
     }
 
     /// Carries out a step. `None`: this interface does not offer it.
     fn take(&mut self, step: Step) -> Option<Outcome> {
         match &self.by {
             By::Command => Some(self.by_command(step)),
+            By::Chat(_) => self.by_chat(step),
             By::Server(_) => Some(self.by_server(step)),
+            // The program of the tests starts no commands.
+            By::Library(_) if step == Begin => None,
             By::Library(_) => Some(self.by_library(step)),
             By::Mcp(_) => self.by_mcp(step),
         }
@@ -318,12 +365,83 @@ impl World {
             Fork(to) => sent(&["fork", &trace, "--to", &to.to_string(), "--no-run"]),
             Stop => sent(&["stop", &trace]),
             Compact => sent(&["compact", &trace]),
-            Rest => run(&["resume", "--park", &trace]),
+            Clear => sent(&["clear", &trace]),
+            Begin => {
+                let approved = sent(&["approve", &trace, "--call", &call]);
+                self.running = Some(self.place.start(&["resume", "--park", &trace]));
+                self.runs();
+                approved
+            }
+            Rest => match self.running.take() {
+                Some(mut running) => ended(running.end().out.trim_end()),
+                None => run(&["resume", "--park", &trace]),
+            },
         };
         if self.trace.is_none() {
             self.found();
         }
         outcome
+    }
+
+    /// Waits until the slow call runs.
+    fn runs(&self) {
+        wait_until("the call runs", || self.place.work.join("begun").exists());
+    }
+
+    /// A conversation that is typed. Decisions are the answers to its questions, and Enter on an empty line continues what is left open.
+    fn by_chat(&mut self, step: Step) -> Option<Outcome> {
+        let By::Chat(terminal) = &mut self.by else { unreachable!() };
+        terminal.until("something can be typed", |terminal| terminal.screen().contains('›'));
+        let is_asked = asks(terminal);
+        let typed = match step {
+            Start(text) | Say(text) if !is_asked && !text.trim().is_empty() => format!("{text}\r"),
+            Resume if !terminal.screen().contains("press Enter to continue it") => return Some(Outcome::Refused),
+            Resume => "\r".into(),
+            Approve | Begin if is_asked => "y\r".into(),
+            Deny if is_asked => "n\r".into(),
+            Answer(text) if is_asked => format!("{text}\r"),
+            Steer(text) if is_asked => format!("/steer {text}\r"),
+            Next(text) if is_asked => format!("/next {text}\r"),
+            Interrupt if !is_asked => "/esc\r".into(),
+            Rest => String::new(),
+            _ => return None,
+        };
+        if step != Rest {
+            self.known = self.trace.as_ref().map_or(0, |trace| self.place.events(trace).len());
+        }
+        terminal.types(&typed);
+        match step {
+            Begin => self.runs(),
+            Steer(_) | Next(_) | Interrupt => {}
+            _ => return Some(self.chat_outcome()),
+        }
+        Some(Outcome::Done)
+    }
+
+    /// What became of the last step that was typed: what the log has since, once the terminal shows it.
+    fn chat_outcome(&mut self) -> Outcome {
+        let until = Instant::now() + LONG;
+        loop {
+            std::thread::sleep(Duration::from_millis(20));
+            let By::Chat(terminal) = &self.by else { unreachable!() };
+            assert!(Instant::now() < until, "nothing becomes of it: {}", terminal.screen());
+            if before_prompt(terminal).is_some_and(|line| line.contains("there is no ")) {
+                return Outcome::Refused;
+            }
+            if self.trace.is_none() {
+                self.found();
+            }
+            let events = self.trace.as_ref().map(|trace| self.place.events(trace)).unwrap_or_default();
+            let By::Chat(terminal) = &self.by else { unreachable!() };
+            let Some(last) = events[self.known.min(events.len())..].last() else { continue };
+            match last["type"].as_str() {
+                Some("run_finished") if before_prompt(terminal).is_some_and(|line| is_end(&line, last)) => {
+                    return self.outcome_of(&self.id(), "ended");
+                }
+                Some("model_finished" | "message_queued" | "action_started") if asks(terminal) => return Outcome::Waits,
+                _ => {}
+            }
+        }
     }
 
     fn by_server(&mut self, step: Step) -> Outcome {
@@ -377,6 +495,12 @@ impl World {
             Fork(at) => sent(post(&to("fork"), json!({"at_sequence": at}))),
             Stop => sent(post(&to("stop"), json!({}))),
             Compact => sent(post(&to("compact"), json!({}))),
+            Clear => sent(post(&to("clear"), json!({}))),
+            Begin => {
+                let approved = sent(post(&to(&format!("approvals/{}", self.call())), json!({"decision": "approve"})));
+                self.runs();
+                approved
+            }
             Rest => run((true, json!({}))),
         };
         if self.trace.is_none() {
@@ -441,6 +565,8 @@ impl World {
                     Err(refused) => done(Err(refused)),
                 },
                 Compact => done(trace.unwrap().compact(None).await.map(drop)),
+                Clear => done(trace.unwrap().clear().await.map(drop)),
+                Begin => unreachable!("the caller leaves it out"),
                 Rest => at_rest(trace.unwrap()).await,
             }
         });
@@ -482,6 +608,27 @@ impl World {
     }
 }
 
+/// The line before the prompt of a conversation, where that is the last thing shown.
+fn before_prompt(terminal: &Terminal) -> Option<String> {
+    let screen = terminal.screen();
+    let before = screen.trim_end().strip_suffix('›')?;
+    Some(before.trim_end().lines().last()?.to_string())
+}
+
+/// Whether a line is the last one about a run that ended with this event.
+fn is_end(line: &str, finished: &Value) -> bool {
+    match finished["data"]["reason"] == "final" {
+        true => line.starts_with('■'),
+        false => line.contains("press Enter to continue it"),
+    }
+}
+
+/// Whether a run asks something at the end of a terminal.
+fn asks(terminal: &Terminal) -> bool {
+    let screen = terminal.screen();
+    ["[?]:", "[?]):"].iter().any(|end| screen.trim_end().ends_with(end))
+}
+
 fn done(result: Result<(), Error>) -> Outcome {
     match result {
         Ok(()) => Outcome::Done,
@@ -517,7 +664,10 @@ async fn then_ends(trace: &Trace, decided: Result<(), Error>) -> Outcome {
 
 /// Waits until sent messages are read and the run has ended or waits for a person.
 async fn at_rest(trace: &Trace) -> Outcome {
+    let until = Instant::now() + LONG;
     loop {
+        let status = trace.status().await.unwrap();
+        assert!(Instant::now() < until, "the trace does not come to rest: {status:?}");
         tokio::time::sleep(Duration::from_millis(100)).await;
         match (trace.status().await.unwrap(), trace.outcome().await) {
             (Status::Waiting(_), _) => return Outcome::Waits,
@@ -544,7 +694,7 @@ fn whatever_is_done_comes_to_the_same_in_every_way() {
     let mut differences = Vec::new();
     for Row { about, script, steps } in rows() {
         let mut first: Option<Vec<String>> = None;
-        for way in [Way::Command, Way::Server, Way::Library, Way::Mcp] {
+        for way in [Way::Command, Way::Chat, Way::Server, Way::Library, Way::Mcp] {
             let mut world = World::new(way, script);
             let mut is_offered = true;
             for (step, expected) in &steps {

@@ -6,7 +6,6 @@ use super::outcomes::{Compaction, Sent};
 use super::read::{Read, ReadTrace, TraceState, spec_of};
 use crate::Remedy;
 use crate::agent::Recorded;
-use crate::sessions::Held;
 use crate::values::not_empty;
 use crate::{Error, ErrorKind, Host};
 use mainpath_core::{Call, CallState, State};
@@ -260,20 +259,6 @@ impl Trace {
         refused("was not summarised: a summary would not be shorter")
     }
 
-    /// Starts the conversation over; the log keeps what was said. A run that goes on is stopped first. What sessions mirror of it
-    /// elsewhere is forgotten. Errors: a mirror cannot be reached.
-    pub async fn clear(&self) -> Result<(), Error> {
-        self.settle(Mail::Clear).await?;
-        let left = match self.host.logs() {
-            Some(logs) => Held::new(logs)?.forget(std::slice::from_ref(&self.id), true).await,
-            None => Vec::new(),
-        };
-        match left.first() {
-            None => Ok(()),
-            Some(left) => Err(Error::failed(format!("trace {} is cleared, but not its mirror: {left}", self.id))),
-        }
-    }
-
     /// Waits until what drove it in this host has let go of it, where its last run has ended: that takes a moment longer than the run. A
     /// run that goes on is not waited for.
     pub(crate) async fn let_go(&self) -> Result<(), Error> {
@@ -393,8 +378,10 @@ impl Trace {
 
     /// Sends what takes effect also while no run goes on.
     pub(crate) async fn settle(&self, mail: Mail) -> Result<MailId, Error> {
-        let is_running = self.look().await?.state.run.is_some();
-        if !is_running && !self.is_driven().await? {
+        let is_driven = self.is_driven().await?;
+        // Of what is sent to an open run that nobody drives, only a clear ends it; everything else waits until it continues.
+        let is_running = self.look().await?.state.run.is_some() && (is_driven || mail != Mail::Clear);
+        if !is_running && !is_driven {
             self.host.check_usable()?;
         }
         let (runtime, scope) = (self.host.runtime(), self.host.scope());

@@ -2,6 +2,7 @@
 
 mod approving;
 mod branches;
+mod clearing;
 mod comparison;
 mod context;
 mod decidable;
@@ -45,7 +46,7 @@ pub use handle::Trace;
 pub use layouts::MessagePart;
 pub use mainpath_runtime::erase::What;
 pub use open_questions::{NotAsked, QuestionChoice, QuestionStanding, UnansweredQuestion};
-pub use outcomes::{Compaction, Sent, Stopping};
+pub use outcomes::{Clearing, Compaction, Sent, Stopping};
 pub use overview::{Overview, SubTrace};
 #[cfg(feature = "home")]
 pub(crate) use page::as_html;

@@ -25,6 +25,17 @@ pub enum Compaction {
     },
 }
 
+/// The effect of [`Trace::clear`](crate::Trace::clear).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Clearing {
+    /// The conversation is started over once the run that is under way has stopped.
+    pub at_checkpoint: bool,
+    /// How many pins went with it.
+    pub pins: usize,
+    /// Why sessions may still show what was said, a line for each.
+    pub unforgotten: Vec<String>,
+}
+
 /// The effect of [`Trace::stop_run`](crate::Trace::stop_run).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stopping {

@@ -8,10 +8,10 @@ use crate::address;
 use crate::call::{Answer, Call, Nothing, call_named};
 use crate::problem::Problem;
 use crate::route::{Route, RouteError, group};
-use mainpath::Trace;
 use mainpath::runtime::files::Fate;
 use mainpath::trace::{FileDiff, Point, Restored};
 use mainpath::types::{CallId, FileState, Seq, TraceId};
+use mainpath::{Error, ErrorKind, Trace};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -158,7 +158,11 @@ async fn rename(call: Call<Nothing, RenameBody>) -> Result<Answer<Sent>, Problem
 
 async fn clear(call: Call) -> Result<Answer<Sent>, Problem> {
     let trace = call.trace_to_drive().await?;
-    trace.clear().await?;
+    let cleared = trace.clear().await?;
+    if let Some(why) = cleared.unforgotten.first() {
+        let problem = format!("trace {} is cleared, but not its mirror: {why}", trace.id());
+        return Err(Error::new(ErrorKind::Failed, problem).into());
+    }
     sent(&call, &trace).await
 }
 
