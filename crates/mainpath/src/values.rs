@@ -3,8 +3,14 @@
 
 use crate::Error;
 use crate::Remedy;
-use mainpath_types::{Micros, RateLimit};
+use mainpath_store::scheduler::system_clock;
+use mainpath_types::{Micros, Millis, RateLimit};
 use std::time::Duration;
+
+/// The present time by the clock of this machine, in milliseconds since 1970.
+pub fn now() -> Millis {
+    system_clock()
+}
 
 /// What is said to an agent. Errors: there are no words in it.
 pub(crate) fn not_empty(field: &'static str, text: impl Into<String>) -> Result<String, Error> {

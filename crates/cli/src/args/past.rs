@@ -5,9 +5,9 @@ use clap::Args;
 use mainpath::Logs;
 use mainpath::backtest::BacktestScope;
 use mainpath::policy::{Predicate, PredicateError};
-use mainpath::store::scheduler::system_clock;
 use mainpath::types::Millis;
 use mainpath::values::duration;
+use mainpath::values::now;
 use std::time::Duration;
 
 /// Which recorded calls are looked at.
@@ -31,9 +31,8 @@ impl PastArgs {
         for wanted in &self.traces {
             traces.push(logs.find(Some(wanted.as_str())).await?);
         }
-        let ago = |time: Duration| {
-            system_clock().saturating_sub(Millis::try_from(time.as_millis()).unwrap_or(Millis::MAX)).max(1)
-        };
+        let ago =
+            |time: Duration| now().saturating_sub(Millis::try_from(time.as_millis()).unwrap_or(Millis::MAX)).max(1);
         let calls =
             self.calls.as_deref().map(|text| Predicate::breakpoint(text).map_err(|wrong| unread("--calls", wrong)));
         Ok(BacktestScope {

@@ -31,7 +31,7 @@ use mainpath::presets::check_kept;
 use mainpath::skills::no_such_name;
 use mainpath::spec_of;
 use mainpath::trace::{CallStanding, QuestionStanding, Waits};
-use mainpath::types::{FinishReason, RunRules, TraceId};
+use mainpath::types::{FinishReason, TraceId};
 use std::path::Path;
 
 /// `mainpath chat`
@@ -151,7 +151,7 @@ impl Chat<'_> {
             }
             None => {
                 let (home, registry) = (&self.app.logs.home, self.app.host.registry());
-                let given = given(self.app, &self.run.agent, RunRules::default(), true)?;
+                let given = given(self.app, &self.run.agent, true)?;
                 let named = self.model.as_deref().or(given.model());
                 let model = match find_model(named, home, registry).await {
                     Some(chosen) => chosen.model,

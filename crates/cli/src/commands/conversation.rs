@@ -15,7 +15,7 @@ use crate::runs::task::{has_input, read_all, with_attached};
 use crate::ui::text::{one_line, were};
 use mainpath::Next;
 use mainpath::agent::ImportedConversation;
-use mainpath::agent::{self, Task, choose_model};
+use mainpath::agent::{self, Task};
 use mainpath::media::check;
 use mainpath::providers::history::Loose;
 use mainpath::sessions::Held;
@@ -54,20 +54,18 @@ pub async fn run(mut args: RunArgs, file: &Path) -> Result<Exit, Failure> {
         }
         _ => {}
     }
-    let given = given(&app, &agent, app.host.sources().run.clone(), args.output.json)?;
-    let chosen = choose_model(given.model(), app.host.home(), app.host.registry()).await?;
-    app.host.prepare_model(&chosen.model).await?;
-    let attached = attach(app.host.registry(), &args.attach, &chosen.model)?;
+    let configured = app.host.configured_agent(given(&app, &agent, args.output.json)?).await?;
+    let attached = attach(app.host.registry(), &args.attach, &configured.model)?;
     if task.is_none() && !attached.parts.is_empty() {
         return Err(Failure::usage("attachments need a task: mainpath run --messages FILE --file … \"TASK\""));
     }
-    if let Some(note) = chosen.note.filter(|_| !args.output.json) {
+    if let Some(note) = configured.note.filter(|_| !args.output.json) {
         eprintln!("mainpath: {note}");
     }
-    warn(&app, &chosen.model, &args.output);
+    warn(&app, &configured.model, &args.output);
     let workspace = agent::workspace(agent.workspace.as_deref())?;
     let mode = mode(&agent, is_attended());
-    let spec = app.host.agent(chosen.model).given(given).workspace(workspace).approvals(mode).spec()?;
+    let spec = configured.agent.workspace(workspace).approvals(mode).spec()?;
     check_allowed(&app, &spec, &args.attach)?;
     let ImportedConversation { trace, messages: taken } = app.host.import(spec, history.messages, &name).await?;
     if !args.output.json {

@@ -235,7 +235,7 @@ pub fn print(bytes: &[u8]) -> Result<Exit, Failure> {
 /// What the agent of a conversation from elsewhere is to be, should it go on here.
 pub async fn spec(app: &App, args: &AgentArgs) -> Result<Spec, Failure> {
     // It can be taken in without one; whoever goes on with it names it then.
-    let given = given(app, args, app.host.sources().run.clone(), false)?;
+    let given = given(app, args, false)?;
     let chosen = find_model(given.model(), app.host.home(), app.host.registry()).await;
     let model = chosen.map_or_else(|| DEMO.into(), |chosen| chosen.model);
     let workspace = agent::workspace(args.workspace.as_deref())?;

@@ -14,8 +14,8 @@ use mainpath::Logs;
 use mainpath::agent::ImportedConversation;
 use mainpath::imported::{FoundSession, Places, Program, Reconstructed, RecordedSession, find, reconstruct};
 use mainpath::sessions::Held;
-use mainpath::store::scheduler::system_clock;
 use mainpath::types::{Millis, format_time};
+use mainpath::values::now;
 use serde_json::json;
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
@@ -172,7 +172,7 @@ fn told(session: &FoundSession, read: &RecordedSession) -> serde_json::Value {
 fn line(session: &FoundSession, read: &RecordedSession) -> String {
     let changed = session.changed.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
     let changed = changed.and_then(|at| Millis::try_from(at.as_millis()).ok());
-    let ago = changed.map_or_else(String::new, |at| format!("{} ago", span(system_clock().saturating_sub(at))));
+    let ago = changed.map_or_else(String::new, |at| format!("{} ago", span(now().saturating_sub(at))));
     let messages = read.branches.first().map_or(0, |branch| branch.messages.len());
     let more = match read.branches.len() {
         0 | 1 => String::new(),
@@ -197,7 +197,7 @@ async fn bring(found: &[FoundSession], as_json: bool) -> Result<Exit, Failure> {
     let (mut made, mut known, mut failed) = (0, 0, 0);
     for session in found {
         let done = match session.read() {
-            Ok(read) => reconstruct(&logs, &vault, &read, &session.file, system_clock())
+            Ok(read) => reconstruct(&logs, &vault, &read, &session.file, now())
                 .await
                 .map_err(|error| format!("{}: {}", session.file.display(), error.message())),
             Err(error) => Err(error.to_string()),

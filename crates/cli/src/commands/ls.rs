@@ -13,8 +13,8 @@ use mainpath::index::{Hit, Index, Row};
 use mainpath::listing::{ListedTrace, refreshed, rows_of_logs, stand};
 use mainpath::standing::{DAMAGED, INTERRUPTED, SET_ASIDE};
 use mainpath::store::StoreError;
-use mainpath::store::scheduler::system_clock;
 use mainpath::types::{FinishReason, TraceId};
+use mainpath::values::now;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -106,7 +106,7 @@ fn json_of(row: &Row) -> Value {
 }
 
 fn line(row: &Row) -> String {
-    let age = span(system_clock().saturating_sub(row.modified));
+    let age = span(now().saturating_sub(row.modified));
     let is_over = !matches!(row.status.as_str(), "running" | INTERRUPTED | SET_ASIDE | "waiting" | DAMAGED);
     let reason = row.reason.filter(|reason| is_over && *reason != FinishReason::Final);
     let status = match row.status.as_str() {

@@ -8,7 +8,7 @@ use clap::Args;
 use mainpath::index::{FoundStep, FoundSteps};
 use mainpath::policy::Predicate;
 use mainpath::query::{ListedStep, QueryAnswer, query as find};
-use mainpath::store::scheduler::system_clock;
+use mainpath::values::now;
 use serde_json::json;
 
 /// How many calls are shown where nothing is said.
@@ -88,6 +88,6 @@ fn line(step: &FoundStep) -> String {
     let ended = if error.is_empty() { outcome } else { error };
     let by = if verdict.is_empty() { String::new() } else { format!(" [{verdict} by {rule}]") };
     let ended = if ended.is_empty() { String::new() } else { format!(" {ended}") };
-    let age = span(system_clock().saturating_sub(row.modified));
+    let age = span(now().saturating_sub(row.modified));
     one_line(&format!("{} {place} {}{by}{ended} {} {age} ago", row.trace, short(&did, 80), money(*cost)))
 }

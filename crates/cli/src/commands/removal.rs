@@ -15,12 +15,12 @@ use mainpath::index::Index;
 use mainpath::runtime::erase::{Done, Kin, What, copies};
 use mainpath::sessions::Held;
 use mainpath::spec_of;
-use mainpath::store::scheduler::system_clock;
 use mainpath::store::{Collected, Store, StoreError, Sweep, TraceEntry};
 use mainpath::testing::tests_made_of;
 use mainpath::trace::{Erase, Erased, everywhere, is_grade_of};
 use mainpath::types::{Millis, Seq, TraceId};
 use mainpath::values::duration;
+use mainpath::values::now;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 use std::num::NonZeroUsize;
@@ -163,7 +163,7 @@ pub async fn purge(args: PurgeArgs) -> Result<Exit, Failure> {
         (older_than, keep) => (older_than.map(ms), keep),
     };
     let traces = logs.store.list(&logs.scope).await?;
-    let old = outdated(traces, older_than, keep, system_clock());
+    let old = outdated(traces, older_than, keep, now());
     let (old, needed) = sorted_out(&logs, &held, old).await?;
     if older_than.is_none() && keep.is_none() {
         eprintln!("nothing to purge: give --older-than or --keep, or [retention] in the configuration");
@@ -267,7 +267,7 @@ async fn sorted_out(
     let mut pointed = BTreeSet::new();
     for session in held.sessions.list()? {
         let session = session?;
-        pointed.extend(session.trace.clone().filter(|_| !session.is_expired(system_clock())));
+        pointed.extend(session.trace.clone().filter(|_| !session.is_expired(now())));
     }
     let (mut free, mut needed) = (Vec::new(), BTreeMap::new());
     for trace in old {

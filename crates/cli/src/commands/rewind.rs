@@ -37,18 +37,20 @@ pub struct RewindArgs {
 
 impl RewindArgs {
     /// Where to, and what to say there. Errors: a line that says what is missing.
-    pub fn read(&mut self) -> Result<Option<String>, String> {
+    pub fn read(&mut self) -> Result<Option<String>, Failure> {
         let PointArgs { to, turn, goal } = self.point;
         let mut words = std::mem::take(&mut self.words).into_iter();
         if to.is_none() && turn.is_none() && goal.is_none() {
-            let first = words
-                .next()
-                .ok_or("give a message, a turn or a goal: mainpath rewind TRACE --to MESSAGE, --turn N or --goal N")?;
-            self.point.to = Some(seq(&first)?);
+            let none = || {
+                Failure::usage(
+                    "give a message, a turn or a goal: mainpath rewind TRACE --to MESSAGE, --turn N or --goal N",
+                )
+            };
+            self.point.to = Some(seq(&words.next().ok_or_else(none)?).map_err(Failure::usage)?);
         }
         let task = words.next();
         match words.next() {
-            Some(extra) => Err(format!("unexpected argument {extra:?}; put the task in quotes")),
+            Some(extra) => Err(Failure::usage(format!("unexpected argument {extra:?}; put the task in quotes"))),
             None => Ok(task),
         }
     }
@@ -89,7 +91,7 @@ pub struct ForkArgs {
 
 /// `mainpath rewind`
 pub async fn rewind(mut args: RewindArgs) -> Result<Exit, Failure> {
-    let task = args.read().map_err(Failure::usage)?;
+    let task = args.read()?;
     let app = opened(&args.agent)?;
     let trace = app.logs.find(Some(&args.trace)).await?;
     let (log, state, bodies) = app.logs.read(&trace).await?;

@@ -5,12 +5,11 @@ use crate::app::App;
 use crate::args::agent::AgentArgs;
 use crate::exit::{Exit, Failure};
 use crate::runs::driven::end_processes;
-use crate::runs::given::given_in;
 use crate::runs::rules::opened;
 use crate::runs::signals::Signals;
 use crate::ui::person::person_only;
 use crate::ui::text::one_line;
-use mainpath::agent::{self, choose_model};
+use mainpath::agent;
 use mainpath::mcp::{CallError, RunAnswer, RunDecision, RunStart, Runs};
 use mainpath::servers::{self, PassingOn};
 use mainpath::tools::Fut;
@@ -69,16 +68,15 @@ impl Served {
             Some(folder) => Some(self.below(Path::new(folder))?),
             None => self.args.workspace.clone(),
         };
-        let folder = folder.as_deref();
-        let given = given_in(app, &self.args, folder, app.host.sources().run.clone(), true)?;
-        let named = start.model.as_deref().or(given.model());
-        let chosen = choose_model(named, app.host.home(), app.host.registry()).await?;
-        app.host.prepare_model(&chosen.model).await?;
-        let workspace = agent::workspace(folder)?;
+        let mut options = self.args.options()?;
+        options.model = start.model.or(options.model);
+        let workspace = agent::workspace(folder.as_deref())?;
+        options.workspace = Some(workspace.clone());
+        let given = app.host.given(options, self.args.agent.as_deref(), app.host.sources().run.clone())?;
+        let configured = app.host.configured_agent(given).await?;
         // Nobody sits at a terminal: what has to be asked waits for run_answer.
         let mode = if self.args.yes { ApprovalMode::Yes } else { ApprovalMode::Ask };
-        let model = chosen.model.clone();
-        let agent = app.host.agent(chosen.model).given(given).workspace(&workspace).approvals(mode);
+        let (agent, model) = (configured.agent.approvals(mode), configured.model);
         let trace = agent.start(start.task).await?.trace().id().clone();
         let passing_on = servers::pass_on(&app.host, &trace);
         self.started().insert(trace.clone(), passing_on);

@@ -6,8 +6,8 @@ use crate::ui::out::out;
 use crate::ui::person::person_only;
 use crate::ui::text::one_line;
 use clap::{Args, Subcommand};
-use mainpath::store::scheduler::system_clock;
 use mainpath::types::TenantId;
+use mainpath::values::now;
 use mainpath::{Host, Logs};
 use mainpath_server::{Audit, Keys, NewKey, OWNER, Scope, Server, Settings, served_at};
 use serde_json::json;
@@ -204,7 +204,7 @@ pub fn keys(command: KeysCommand) -> Result<Exit, Failure> {
     // A key can be revoked whatever is wrong in the configuration.
     let folder = Logs::look(|error| eprintln!("! {}", one_line(error.message())))?.home.data.join("server");
     let (keys, audit) = (Keys::open(&folder)?, Audit::new(&folder));
-    let now = system_clock();
+    let now = now();
     match command {
         KeysCommand::New(args) => {
             let NewKeyArgs { name, scopes, tenant, expires } = args;

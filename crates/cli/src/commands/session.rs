@@ -15,9 +15,9 @@ use mainpath::agent::with_more;
 use mainpath::named_sessions::{Session, SessionError, persist, prepare, summary};
 use mainpath::providers::history::{HistoryFormat, Loose, write};
 use mainpath::sessions::{Held, fresh};
-use mainpath::store::scheduler::system_clock;
 use mainpath::types::Millis;
 use mainpath::values::duration;
+use mainpath::values::now;
 use serde_json::json;
 use std::io::Read;
 use std::path::Path;
@@ -232,7 +232,7 @@ async fn change(command: SessionCommand) -> Result<Exit, Failure> {
 }
 
 fn line(logs: &Logs, session: &Session) -> String {
-    let now = system_clock();
+    let now = now();
     let used = span(now.saturating_sub(session.used));
     let trace = match &session.trace {
         None => "(no trace yet)".into(),

@@ -6,7 +6,7 @@ use crate::ui::person::person_only;
 use clap::Args;
 use mainpath::proof::{OwnerKey, Witness, sign as sign_head};
 use mainpath::sandbox::{OwnerProgram, shell_words};
-use mainpath::store::scheduler::system_clock;
+use mainpath::values::now;
 use mainpath::{Home, Logs};
 use rustix::fs::{Access, access};
 use std::path::PathBuf;
@@ -89,7 +89,7 @@ pub async fn sign(args: SignArgs) -> Result<Exit, Failure> {
     }
     let mut failed: Vec<String> = Vec::new();
     for trace in &traces {
-        match sign_head(logs.at(trace), &signing, system_clock()).await {
+        match sign_head(logs.at(trace), &signing, now()).await {
             Ok(signed) => {
                 let said = signed.statement;
                 match args.json {

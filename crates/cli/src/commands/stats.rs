@@ -9,9 +9,9 @@ use mainpath::listing::refreshed;
 use mainpath::runtime::run_stats::{Counts, ModelStats, RunStats, Times, runs};
 use mainpath::runtime::telemetry::ToolStats;
 use mainpath::store::Store;
-use mainpath::store::scheduler::system_clock;
 use mainpath::types::{FinishReason, Micros, Millis, Spent, format_time};
 use mainpath::values::duration;
+use mainpath::values::now;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -54,9 +54,8 @@ struct Day {
 /// `mainpath stats`
 pub async fn stats(args: StatsArgs) -> Result<Exit, Failure> {
     let logs = logs()?;
-    let since = args
-        .since
-        .map_or(0, |time| system_clock().saturating_sub(Millis::try_from(time.as_millis()).unwrap_or(Millis::MAX)));
+    let since =
+        args.since.map_or(0, |time| now().saturating_sub(Millis::try_from(time.as_millis()).unwrap_or(Millis::MAX)));
     let of_all = args.all || args.since.is_some() && args.trace.is_none();
     let (runs, traces) =
         if of_all { all(&logs, since).await? } else { of_one(&logs, args.trace.as_deref(), since).await? };

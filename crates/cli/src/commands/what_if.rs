@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::args::agent::AgentArgs;
 use crate::exit::{Exit, Failure};
-use crate::runs::rules::check_rules;
+use crate::runs::rules::use_rules;
 use crate::runs::signals::{stop_at_signals, stopped};
 use crate::ui::beside::side_by_side;
 use crate::ui::out::out;
@@ -15,7 +15,7 @@ use mainpath::skills::preloads;
 use mainpath::types::{FinishReason, Micros, Seq, TraceId};
 use mainpath::what_if::{LaneFigures, RepeatedOutcome, StopWork, WhatIf, WhatIfOutcome, spec_at};
 use serde_json::json;
-use std::path::Path;
+use std::sync::Arc;
 
 /// The width of the names of figures.
 const NAMES: usize = 12;
@@ -54,9 +54,10 @@ pub async fn what_if(
         app.host.prepare_model(model).await?;
     }
     let rules = old.rules.clone().with(&app.host.sources().run);
-    let rules = check_rules(app, Path::new(&old.workspace), rules, as_json)?;
+    let policy = Arc::new(app.host.sources().load(&old.workspace, &rules)?);
+    use_rules(app, &old.workspace, &rules, &policy, as_json);
     let mode = ModeFor { mode: old.mode, run: old.mode_for };
-    let spec = app.host.changed(old, &agent.options()?, &rules, mode)?.unwrap_or_else(|| old.clone());
+    let spec = app.host.changed(old, &agent.options()?, &policy, mode)?.unwrap_or_else(|| old.clone());
     let skills = if agent.skill.is_empty() { Vec::new() } else { preloads(&spec, app.host.skills())? };
     let stop = StopWork::default();
     stop_at_signals(&stop)?;

@@ -80,8 +80,10 @@ fn one(
 ) -> Result<(Part, String), Failure> {
     let bad = |why: String| Failure::usage(format!("{flag} {}: {why}", short(&named.to_string_lossy(), 80)));
     let mut attachment = read(named, MOST_BYTES).map_err(|problem| bad(problem.to_string()))?;
-    if flag == "--image" {
-        attachment = as_image(attachment).map_err(bad)?;
+    if flag == "--image"
+        && let Some(kind) = other_than_image(&mut attachment)
+    {
+        return Err(bad(format!("it is {kind}, not an image; use --file")));
     }
     if let Some(kind) = attachment.kind() {
         let (takes, what) = match kind {
@@ -107,15 +109,17 @@ fn one(
     Ok((attachment.part(), line))
 }
 
-/// An address is an image because the person says so; anything else has to be one.
-fn as_image(mut attachment: Attachment) -> Result<Attachment, String> {
+/// What an attachment is that is no image. An address is an image because the person says so.
+fn other_than_image(attachment: &mut Attachment) -> Option<&'static str> {
     match &mut attachment.content {
-        Content::Address { kind, .. } => *kind = Kind::Image,
-        Content::Bytes { kind: Kind::Image, .. } => {}
-        Content::Bytes { media_type, .. } => return Err(format!("it is {media_type}, not an image; use --file")),
-        Content::Text(_) => return Err("it is text, not an image; use --file".into()),
+        Content::Address { kind, .. } => {
+            *kind = Kind::Image;
+            None
+        }
+        Content::Bytes { kind: Kind::Image, .. } => None,
+        Content::Bytes { media_type, .. } => Some(media_type),
+        Content::Text(_) => Some("text"),
     }
-    Ok(attachment)
 }
 
 /// The sizes of the blobs that attachments lie in.

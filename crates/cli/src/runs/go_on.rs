@@ -9,7 +9,7 @@ use crate::runs::driven;
 use crate::runs::driven::{announce, connect, warn};
 use crate::runs::follow::{Follow, is_attended};
 use crate::runs::held::settled;
-use crate::runs::rules::{tell_rules, tell_sandbox};
+use crate::runs::rules::{tell_sandbox, use_rules};
 use crate::ui::person::person_only;
 use crate::ui::text::{gist, one_line};
 use crate::ui::told::child_name;
@@ -97,7 +97,7 @@ async fn prepared(
                 if checked.sends() && agent.model.is_none() && !is_own {
                     check_asked(trace, checked.spec(), is_demo)?;
                 }
-                tell_rules(app, checked.folder(), checked.policy(), output.json);
+                use_rules(app, &checked.folder().display().to_string(), checked.rules(), checked.policy(), output.json);
                 if !std::mem::replace(&mut is_connected, true) {
                     connect(app, checked.folder(), agent, checked.time_limit(), output).await?;
                 }

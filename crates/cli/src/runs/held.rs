@@ -6,8 +6,8 @@ use crate::ui::text::{one_line, plain};
 use mainpath::Error;
 use mainpath::named_sessions::{Session, Turn, settle};
 use mainpath::sessions::{Held, sessions};
-use mainpath::store::scheduler::system_clock;
 use mainpath::types::TraceId;
+use mainpath::values::now;
 
 /// Waits until no other run of the session is under way. Errors: one is, and the user does not want to wait.
 pub async fn turn(held: &Held, name: &str, no_wait: bool) -> Result<Turn, Failure> {
@@ -37,6 +37,6 @@ pub fn tell(healed: &[String]) {
 /// Before a run goes on with a trace, what waits for the results of calls joins it without them; that is said. Errors: the
 /// trace cannot be written.
 pub async fn settled(app: &App, trace: &TraceId) -> Result<(), Failure> {
-    tell(&settle(app.logs.at(trace), app.host.vault(), &sessions(&app.logs), system_clock()).await?);
+    tell(&settle(app.logs.at(trace), app.host.vault(), &sessions(&app.logs), now()).await?);
     Ok(())
 }

@@ -41,17 +41,16 @@ pub fn tell_sandbox(app: &App, mode: ApprovalMode, quiet: bool) {
     }
 }
 
-/// Loads the rules of a run and prints warnings about them. The run then uses these rules without loading them again.
-pub fn check_rules(app: &App, workspace: &Path, run: RunRules, quiet: bool) -> Result<Arc<Policy>, Failure> {
-    let name = workspace.display().to_string();
-    let policy = Arc::new(app.host.sources().load(&name, &run)?);
-    tell_rules(app, workspace, &policy, quiet);
-    app.host.use_checked(Checked { workspace: name, run, policy: Arc::clone(&policy) });
-    Ok(policy)
+/// Prints warnings about the rules that were loaded for a run with this workspace and these rules. The run then uses them without loading
+/// them again.
+pub fn use_rules(app: &App, workspace: &str, run: &RunRules, policy: &Arc<Policy>, quiet: bool) {
+    tell_rules(app, Path::new(workspace), policy, quiet);
+    let (workspace, run) = (workspace.into(), run.clone());
+    app.host.use_checked(Checked { workspace, run, policy: Arc::clone(policy) });
 }
 
 /// Prints warnings about the rules of a run.
-pub fn tell_rules(app: &App, workspace: &Path, policy: &Policy, quiet: bool) {
+fn tell_rules(app: &App, workspace: &Path, policy: &Policy, quiet: bool) {
     if quiet {
         return;
     }

@@ -11,12 +11,12 @@ use crate::runs::driven::{announce, connect, follow, warn};
 use crate::runs::follow::{Follow, is_attended};
 use crate::runs::given::given;
 use crate::runs::go_on::{Outgoing, go_on};
-use crate::runs::rules::{check_rules, tell_sandbox};
+use crate::runs::rules::{tell_sandbox, use_rules};
 use crate::runs::task::with_attached;
 use crate::traces::which::{name, rows};
 use crate::ui::text::{one_line, plain};
 use mainpath::Next;
-use mainpath::agent::{self, PreparedAgent, Task, choose_model, time_limit, unused_notes};
+use mainpath::agent::{self, Agent, ConfiguredAgent, PreparedAgent, Task, unused_notes};
 use mainpath::named_sessions::Session;
 use mainpath::sessions::Held;
 use mainpath::spec_of;
@@ -57,58 +57,68 @@ pub async fn begin(
         // It was killed before anything was said in it: this is its first message.
         known = Some(trace);
     }
-    let mut given = given(app, &args.agent, app.host.sources().run.clone(), args.output.json)?;
-    let chosen = choose_model(given.model(), app.host.home(), app.host.registry()).await?;
-    app.host.prepare_model(&chosen.model).await?;
-    let attached = attach(app.host.registry(), &args.attach, &chosen.model)?;
+    let ConfiguredAgent { agent, model, note } =
+        app.host.configured_agent(given(app, &args.agent, args.output.json)?).await?;
+    let task = with_attached(task, attach(app.host.registry(), &args.attach, &model)?, &args.output);
     let trace = match known {
         Some(trace) => trace,
         None => app.host.new_trace_id()?,
     };
-    let demo = args.is_demo;
-    let workspace = if demo {
-        let folder = app.logs.home.demo_workspace(&trace);
-        create_private(&folder)?;
-        folder.canonicalize()?
-    } else {
-        agent::workspace(args.agent.workspace.as_deref())?
+    if let Some(note) = note.filter(|_| !args.output.json) {
+        eprintln!("mainpath: {note}");
+    }
+    warn(app, &model, &args.output);
+    let agent = agent.trace_id(trace.clone());
+    let (agent, mode) = match args.is_demo {
+        true => demonstrated(app, agent, &trace, &args.output)?,
+        false => {
+            let (workspace, mode) =
+                (agent::workspace(args.agent.workspace.as_deref())?, mode(&args.agent, is_attended()));
+            connect(app, &workspace, &args.agent, agent.time_limit(), &args.output).await?;
+            (agent.workspace(workspace), mode)
+        }
     };
-    // In a folder made for it, the script that ships with the program needs nobody's permission. A person who is there is asked
-    // once, to see how that is.
-    let mode = if demo && !is_attended() { ApprovalMode::Yes } else { mode(&args.agent, is_attended()) };
-    if demo && is_attended() {
-        given.rules.allow.extend(["write_text_file", "bash(*)"].map(String::from));
-    }
-    if !args.output.json {
-        if let Some(note) = &chosen.note {
-            eprintln!("mainpath: {note}");
-        }
-        if demo {
-            eprintln!("mainpath: the folder is {0}; to remove it later: rm -r {0}", workspace.display());
-        }
-    }
-    warn(app, &chosen.model, &args.output);
-    // The demonstration is complete in itself.
-    if !demo {
-        let limit = time_limit(&given.options, None, app.host.home());
-        connect(app, &workspace, &args.agent, limit, &args.output).await?;
-    }
-    check_rules(app, &workspace, given.rules.clone(), args.output.json)?;
-    let agent = app.host.agent(chosen.model).given(given).workspace(&workspace).approvals(mode).trace_id(trace.clone());
-    let agent = if demo { agent.unnamed() } else { agent };
-    let prepared = agent.prepare(with_attached(task, attached, &args.output)).await?;
+    let prepared = agent.approvals(mode).prepare(task).await?;
     check_allowed(app, prepared.spec(), &args.attach)?;
-    untrusted_skills(prepared.spec(), &args.output);
-    if !args.output.json {
-        unused_notes(prepared.spec(), app.host.home()).iter().for_each(|line| eprintln!("! {}", plain(line)));
-    }
-    if !demo {
-        tell_sandbox(app, mode, args.output.json);
-    }
-    tell_experiences(&prepared, &args.output);
+    tell_prepared(app, &prepared, args);
     let run = prepared.start().await?;
     announce(&trace, &args.output);
     follow(Follow::new(app, run.trace().clone(), &args.output, 1)).await
+}
+
+/// The demonstration is complete in itself: it works in a folder made for it, without servers. Its script needs nobody's permission there; a
+/// person who is there is asked once, to see how that is.
+fn demonstrated(
+    app: &App,
+    agent: Agent,
+    trace: &TraceId,
+    output: &OutputArgs,
+) -> Result<(Agent, ApprovalMode), Failure> {
+    let folder = app.logs.home.demo_workspace(trace);
+    create_private(&folder)?;
+    let folder = folder.canonicalize()?;
+    if !output.json {
+        eprintln!("mainpath: the folder is {0}; to remove it later: rm -r {0}", folder.display());
+    }
+    let agent = agent.workspace(folder).unnamed();
+    Ok(match is_attended() {
+        true => (agent.allow("write_text_file").allow("bash(*)"), ApprovalMode::Ask),
+        false => (agent, ApprovalMode::Yes),
+    })
+}
+
+/// Says what is to be known of an agent before it starts.
+fn tell_prepared(app: &App, prepared: &PreparedAgent, args: &RunArgs) {
+    let (spec, output) = (prepared.spec(), &args.output);
+    use_rules(app, &spec.workspace, &spec.rules, prepared.policy(), output.json);
+    untrusted_skills(spec, output);
+    if !output.json {
+        unused_notes(spec, app.host.home()).iter().for_each(|line| eprintln!("! {}", plain(line)));
+    }
+    if !args.is_demo {
+        tell_sandbox(app, spec.mode, output.json);
+    }
+    tell_experiences(prepared, output);
 }
 
 /// Prints the experiences that the first message shows, and why a lookup failed.

@@ -14,12 +14,12 @@ use mainpath::core::{EffectKey, State};
 use mainpath::policy::HEADLESS;
 use mainpath::runtime::wire::Projector;
 use mainpath::runtime::{Live, Streamed, rest_of};
-use mainpath::store::scheduler::system_clock;
 use mainpath::types::{
     AGENT_FAILED, ApprovalGranted, BranchKind, CallId, CallResolved, ChildOutcome, Delta, Event, EventId, EventKind,
     MessageMode, ModelError, ModelFinished, Part, RecordedCall, Remedy, Resolution, RunClosing, Spent, SummaryMode,
     TraceId, text_of,
 };
+use mainpath::values::now;
 use std::collections::HashMap;
 
 /// Prints what a watcher sees.
@@ -139,7 +139,7 @@ impl Printer {
             }
             Live::Delta { of, nth, pieces, delta } if !self.streamed.take(of, *nth, *pieces, delta) => {}
             Live::Delta { of, delta, .. } if self.json => self.program_delta(of, delta)?,
-            Live::Notice(text) if self.json => write_lines(&[self.projector.notice(text, system_clock())])?,
+            Live::Notice(text) if self.json => write_lines(&[self.projector.notice(text, now())])?,
             Live::Delta { of, delta, .. } => match (of, delta) {
                 (EffectKey::Tool(call, _), Delta::ToolOutput { text, .. }) => {
                     let text = plain(text);
@@ -154,7 +154,7 @@ impl Printer {
     }
 
     fn program_delta(&self, of: &EffectKey, delta: &Delta) -> std::io::Result<()> {
-        write_lines(&self.projector.delta(of, delta, system_clock()))
+        write_lines(&self.projector.delta(of, delta, now()))
     }
 
     fn delta(&mut self, delta: &Delta) {

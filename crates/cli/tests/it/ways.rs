@@ -438,7 +438,9 @@ impl World {
                 Some("run_finished") if before_prompt(terminal).is_some_and(|line| is_end(&line, last)) => {
                     return self.outcome_of(&self.id(), "ended");
                 }
-                Some("model_finished" | "message_queued" | "action_started") if asks(terminal) => return Outcome::Waits,
+                Some("model_finished" | "message_queued" | "action_started") if asks(terminal) => {
+                    return Outcome::Waits;
+                }
                 _ => {}
             }
         }

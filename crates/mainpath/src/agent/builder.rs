@@ -269,7 +269,13 @@ impl Agent {
         Ok(self.spec_and_policy()?.0)
     }
 
-    fn spec_and_policy(&self) -> Result<(Spec, Arc<Policy>), Error> {
+    /// The time limit of its runs.
+    #[cfg(feature = "home")]
+    pub fn time_limit(&self) -> Option<std::time::Duration> {
+        super::limits::time_limit(&self.options, None, self.host.home())
+    }
+
+    pub(super) fn spec_and_policy(&self) -> Result<(Spec, Arc<Policy>), Error> {
         let folder = workspace(self.options.workspace.as_deref())?;
         let others = REACHING.iter().map(ToString::to_string);
         #[cfg(feature = "home")]
@@ -280,8 +286,8 @@ impl Agent {
         self.check_secrets()?;
         let presets =
             self.preset.as_ref().map(|name| Ok::<_, Error>((name, self.host.presets(&folder)?))).transpose()?;
-        let given = Given { options: self.options.clone(), rules: self.rules.clone() };
-        let Given { options, rules } = match presets {
+        let given = Given { options: self.options.clone(), rules: self.rules.clone(), ..Given::default() };
+        let Given { options, rules, .. } = match presets {
             Some((name, presets)) => Given::new(
                 given.options,
                 given.rules,

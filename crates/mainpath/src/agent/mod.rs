@@ -1,6 +1,7 @@
 //! What an agent is: from what a caller says to its spec.
 
 mod builder;
+mod configured;
 mod import;
 mod limits;
 mod model;
@@ -17,6 +18,7 @@ mod task;
 pub(crate) use start::id_of;
 
 pub use builder::Agent;
+pub use configured::ConfiguredAgent;
 pub use import::ImportedConversation;
 pub use limits::beyond;
 #[cfg(feature = "home")]

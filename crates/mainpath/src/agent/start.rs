@@ -8,12 +8,14 @@ use crate::skills::preloads;
 use crate::values::not_empty;
 use crate::{Error, ErrorKind, Host, Run, Trace};
 use mainpath_core::is_cut_start;
+use mainpath_policy::Policy;
 use mainpath_providers::history::Loose;
 use mainpath_runtime::import::{Origin, import};
 use mainpath_runtime::{Mail, RuntimeError};
 use mainpath_store::{Once, StoreError};
 use mainpath_types::{EventKind, Part, Role, Spec, TraceId};
 use sha2::{Digest, Sha256};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long another may take to begin what is begun under the same key,
@@ -44,7 +46,7 @@ impl Agent {
         let Parts { host, model, .. } = self.parts();
         host.check_usable()?;
         host.prepare_recording(model).await.map_err(|error| error.in_field("model"))?;
-        let spec = self.spec()?;
+        let (spec, policy) = self.spec_and_policy()?;
         host.check_model(model).map_err(|error| error.in_field("model"))?;
         let mut said = preloads(&spec, host.skills())?;
         let (skill, task) = host.read_task(task, &spec)?;
@@ -60,7 +62,7 @@ impl Agent {
         };
         #[cfg(not(feature = "home"))]
         let (shown, problem) = (Vec::new(), None);
-        Ok(PreparedAgent { agent: self, id, spec, said, first, shown, problem })
+        Ok(PreparedAgent { agent: self, id, spec, policy, said, first, shown, problem })
     }
 
     /// Starts it with a conversation that was held elsewhere, in the form of any vendor or Mainpath's own, and has its last message
@@ -136,6 +138,7 @@ pub struct PreparedAgent {
     agent: Agent,
     id: TraceId,
     spec: Spec,
+    policy: Arc<Policy>,
     /// The messages that load skills before the first message.
     said: Vec<Mail>,
     /// The first message of the trace.
@@ -148,6 +151,11 @@ impl PreparedAgent {
     /// The spec that its trace begins with.
     pub fn spec(&self) -> &Spec {
         &self.spec
+    }
+
+    /// The rules that hold in its workspace.
+    pub fn policy(&self) -> &Arc<Policy> {
+        &self.policy
     }
 
     /// The ids of the experiences that its first message shows.

@@ -14,6 +14,22 @@ pub struct Given {
     pub options: AgentOptions,
     /// Its rules: the caller's, and those of the preset.
     pub rules: RunRules,
+    /// What to say about the preset.
+    pub notes: Vec<PresetNote>,
+}
+
+/// A line about a preset.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PresetNote {
+    /// A part of its file that has no effect: the file, the line and why.
+    NoEffect(String),
+    /// Tools that it names and that this host does not have.
+    NoTools {
+        /// The preset.
+        preset: String,
+        /// The tools.
+        tools: Vec<String>,
+    },
 }
 
 impl Given {
@@ -21,7 +37,7 @@ impl Given {
     pub fn new(mut options: AgentOptions, rules: RunRules, preset: Option<Preset>) -> Given {
         let rules = rules.with(&preset.as_ref().map(Preset::rules).unwrap_or_default());
         options.preset = preset;
-        Given { options, rules }
+        Given { options, rules, notes: Vec::new() }
     }
 
     /// The model that the caller names, else the preset's.

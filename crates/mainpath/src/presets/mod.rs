@@ -19,7 +19,7 @@ mod tool_words;
 mod trust;
 
 pub(crate) use apply::set_limits;
-pub use apply::{Given, check_kept};
+pub use apply::{Given, PresetNote, check_kept};
 pub use list::{Presets, Standing};
 pub(crate) use narrow::within;
 pub use preset::{Layer, Listed, Preset, PresetLimits, Remark};

@@ -4,7 +4,6 @@ use super::bound::Bound;
 use crate::agent::{AgentOptions, ModeFor, Task, is_folder_unchosen, time_limit, workspace};
 use crate::event::{PendingCall, Stamped};
 use crate::presets::check_kept;
-use crate::rules::Checked;
 use crate::skills::{is_loaded, preloads};
 use crate::trace::Read;
 use crate::{Error, ErrorKind, Remedy, Run, Trace, spec_of};
@@ -12,7 +11,7 @@ use mainpath_core::State;
 use mainpath_policy::{Policy, is_asked_by_default};
 use mainpath_runtime::{Mail, TakenTrace};
 use mainpath_store::StoreError;
-use mainpath_types::{ApprovalMode, CallId, Event, EventKind, Seq, Spec, TraceId};
+use mainpath_types::{ApprovalMode, CallId, Event, EventKind, RunRules, Seq, Spec, TraceId};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -111,7 +110,6 @@ impl Continuing {
         let folder = workspace(options.workspace.as_deref().or(own))?;
         let rules = spec.rules.clone().with(&host.sources().run);
         let policy = Arc::new(host.sources().load(&folder.display().to_string(), &rules)?);
-        host.use_checked(Checked { workspace: folder.display().to_string(), run: rules, policy: Arc::clone(&policy) });
         host.check_usable()?;
         let kept = || match &next {
             Next::Rest => open_approvals(&spec, &read.state),
@@ -138,7 +136,7 @@ impl Continuing {
             Next::Again(after) => (None, Some(Mail::Rewind { after, parts: None })),
         };
         let mode = ModeFor { mode, run };
-        Ok(CheckedRun { trace, read, spec, options, folder, policy, mode, skill, mail })
+        Ok(CheckedRun { trace, read, spec, options, folder, rules, policy, mode, skill, mail })
     }
 }
 
@@ -181,6 +179,7 @@ pub struct CheckedRun {
     spec: Spec,
     options: AgentOptions,
     folder: PathBuf,
+    rules: RunRules,
     policy: Arc<Policy>,
     mode: ModeFor,
     skill: Option<Mail>,
@@ -203,8 +202,13 @@ impl CheckedRun {
         self.mail.is_some()
     }
 
-    /// The rules that will hold.
-    pub fn policy(&self) -> &Policy {
+    /// The rules of the trace and of the caller.
+    pub fn rules(&self) -> &RunRules {
+        &self.rules
+    }
+
+    /// All rules that will hold.
+    pub fn policy(&self) -> &Arc<Policy> {
         &self.policy
     }
 

@@ -175,7 +175,7 @@ impl Keys {
             }
             _ => {}
         }
-        let (now, audit) = (mainpath::store::scheduler::system_clock(), Audit::new(&self.folder));
+        let (now, audit) = (mainpath::values::now(), Audit::new(&self.folder));
         if self.revoke(OWNER)? {
             audit.add(now, SERVER, "key_revoked", json!({"name": OWNER}))?;
         }

@@ -7,8 +7,8 @@ use super::spans::span_of;
 use crate::metrics::Metrics;
 use crate::observe::finding::Finding;
 use mainpath::home::Otlp;
-use mainpath::store::scheduler::system_clock;
 use mainpath::types::{Millis, TraceId};
+use mainpath::values::now;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -67,7 +67,7 @@ impl Telemetry {
         let (has_content, waiting, to) = (to.has_content(), Arc::new(AtomicUsize::new(0)), Arc::new(to));
         let sending = Sending { to: Arc::clone(&to), metrics: Arc::clone(&metrics), waiting: Arc::clone(&waiting) };
         tokio::spawn(sending.all(spans));
-        let (measurements, since) = (Measurements::default(), system_clock());
+        let (measurements, since) = (Measurements::default(), now());
         let measured = Arc::new(Measured { to, measurements, since, is_new: AtomicBool::new(false) });
         let regularly = Arc::downgrade(&measured);
         tokio::spawn(async move {

@@ -67,7 +67,7 @@ async fn a_run_key_does_not_drive_a_trace_whose_rule_file_spares_questions() {
         let files = vec![RuleText { name: "pol.toml".into(), text: text.into() }];
         let rules = RunRules { files, ..RunRules::default() };
         let options = AgentOptions { workspace: Some(place.work()), ..AgentOptions::default() };
-        let agent = other.agent(place.model(ANSWERS)).given(Given { options, rules });
+        let agent = other.agent(place.model(ANSWERS)).given(Given { options, rules, ..Given::default() });
         let run = agent.start("Look.").await.unwrap();
         let trace = run.trace().id().clone();
         run.outcome().await.unwrap();
